@@ -20,7 +20,6 @@ phi      what the description has wrong for good, standard normal. Each column o
     viscous      friction of each joint: dq
     soft         what published friction, a function of the velocity, has beside these
     rotor        inertia of each joint: d/dt dq
-    gain         of each joint's torque: what the description expects of the arm
 
 d        what changes with posture and velocity: one Ornstein-Uhlenbeck process per joint, d <- a d + w with
          var w = sigma^2 (1 - a^2) and a = exp(-u). Its clock u runs with time in motion and where the joint's dry
@@ -28,8 +27,9 @@ d        what changes with posture and velocity: one Ornstein-Uhlenbeck process 
          the arm, d is what the hand does: large, and it changes with time.
 e        white noise, whose variance is learnt, and a slow ripple of the sensors that does not average out.
 
-A, Y and y pass the same two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a
-regressor that shares the noise of y would be biased (errors in variables).
+Gains of single joints are not among them: links and offsets explain as much of their torques. A, Y and y pass the same
+two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a regressor that shares the
+noise of y would be biased (errors in variables).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
-from panda_dynamics_ros.estimation.regression import LearntModel, dry_friction, filter_step
+from panda_dynamics_ros.estimation.regression import ArmModel, FilterState, dry_friction, filter_step, first_order_hold
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -57,8 +57,8 @@ from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
 LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
 TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.02  # rad; s; share
-OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR, GAIN = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05, 0.015
-"""N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2; share."""
+OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
+"""N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
 DISTURBANCE, CORRELATION, WHITE = 0.75, 0.8, 0.3
 RIPPLE, RIPPLE_TIME = 0.03, 0.4  # s: what a sensor wanders by while the arm stands
@@ -69,7 +69,7 @@ TOUCH, TOUCH_TIME = 20.0, 0.3  # of a hand that touches the arm: level; s
 LEVEL_MEMORY, LEVEL_PRIOR, WHITE_PRIOR = 20.0, 3.0, 1.0
 OUTLIER = 9.0  # variances, beyond which a value does not count as more
 
-TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia", "gain")
+TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia")
 """Of each joint, in the order of its columns."""
 OWN, EXTRA = len(TERMS), 4
 """Columns of each joint alone; shared columns beside those of the links: two tilts, delay and common gain."""
@@ -79,55 +79,52 @@ _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the 
 
 
 @compiled
-def error_terms(table, tables, tilted, dry, published, memory, std, q, dq, s, momentum, bias):
-    """Terms (n, links + 2 + 5) of all columns, as `regression` has them, in place.
+def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum, bias):
+    """Terms (n, k + 5) of all columns, as `regression` has them, in place.
 
-    They are links, tilts, and [friction, viscous, soft, rotor, gravity] of each joint; `std` (n, 6) is for `TERMS`.
-    Momentum and bias are linear in what `tables` (links, ...) have as inertia and `tilted` (2, ...) as gravity.
+    They are links, tilts, and [friction, viscous, soft, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
+    Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of the links, which
+    are `moving` so many, or as gravity; the last table is the arm's.
     """
-    n, links = q.shape[0], tables.shape[0]
+    n, last = q.shape[0], tables.shape[0] - 1
     frames, work = scratch((n, 12)), scratch((n, 18))
     p, torque, rest, soft = scratch(n), scratch(n), zeros(n), scratch(n)
-    place_joints(table, q, frames)
-    for k in range(links + 3):
-        of_link = k < links
-        changed = tables[k] if of_link else (tilted[k - links] if k < links + 2 else table)
-        momentum_sample(changed, frames, dq if of_link else rest, work, p, torque)
-        column = k if k < links + 2 else k + 4
+    place_joints(tables[last], q, frames)
+    for k in range(last + 1):
+        momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
+        column = k if k < last else k + 4
         for i in range(n):
             momentum[i, column], bias[i, column] = p[i], torque[i]
     friction_sample(published, dq, soft)
-    first = links + 2
     for i in range(n):
         for k in range(3):
-            momentum[i, first + k] = 0.0
-        bias[i, first] = std[i, 1] * dry[i] * s[i]
-        bias[i, first + 1] = std[i, 2] * dq[i]
-        bias[i, first + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
-        momentum[i, first + 3], bias[i, first + 3] = std[i, 4] * dq[i], 0.0
+            momentum[i, last + k] = 0.0
+        bias[i, last] = std[i, 1] * dry[i] * s[i]
+        bias[i, last + 1] = std[i, 2] * dq[i]
+        bias[i, last + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
+        momentum[i, last + 3], bias[i, last + 3] = std[i, 4] * dq[i], 0.0
 
 
 @compiled
-def error_columns(second, old_middle, arm, load, pole, std, ratio, share, A):
-    """A (n, links + 4 + 6) from the filters of the terms, in place.
+def error_columns(filters, arm, load, pole, std, ratio, share, A):
+    """A (n, links + 4 + 5) from the filters of the terms, in place.
 
     `arm` and `load` (n,) are the filtered torques of the description and of what is carried; all columns count `ratio`
     and `share` (n,), but a residual map, which was learnt unloaded, does not know the load's.
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 2
-    gravity = delay + 4
+    gravity, second = delay + 4, filters.second
     for i in range(n):
         for k in range(delay):
             A[i, k] = second[i, k]
-        A[i, delay] = -DELAY * pole * (old_middle[i, gravity] - second[i, gravity])
+        A[i, delay] = -DELAY * pole * (filters.middle[i, gravity] - second[i, gravity])
         A[i, shared] = std[i, 0]
         for k in range(4):
             A[i, shared + 1 + k] = second[i, delay + k]
-        for k in range(shared + 5):
+        for k in range(A.shape[1]):
             A[i, k] *= ratio[i] * share[i]
         A[i, shared - 1] = COMMON_GAIN * ratio[i] * (share[i] * arm[i] + load[i])
-        A[i, shared + 5] = std[i, 5] * ratio[i] * share[i] * arm[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +132,7 @@ class ArmErrors:
     """What an arm's description has wrong, as learnt, each with its standard deviation (`_std`).
 
     offset: (n,), N m. friction: (n,), share of the published dry friction, or N m where none is published.
-    viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2. gain: (n,), share.
+    viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2.
     tilt: (2,), rad, about x and y. delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
     """
 
@@ -144,7 +141,6 @@ class ArmErrors:
     viscous: FloatArray
     soft: FloatArray
     rotor_inertia: FloatArray
-    gain: FloatArray
     tilt: FloatArray
     delay: FloatArray
     common_gain: FloatArray
@@ -153,14 +149,13 @@ class ArmErrors:
     viscous_std: FloatArray
     soft_std: FloatArray
     rotor_inertia_std: FloatArray
-    gain_std: FloatArray
     tilt_std: FloatArray
     delay_std: FloatArray
     common_gain_std: FloatArray
 
 
 class ErrorColumns:
-    """The columns A (n, shared + 6) of one arm. Those of joint i belong to the entries of phi from shared + 6 i on.
+    """The columns A (n, shared + 5) of one arm. Those of joint i belong to the entries of phi from shared + 5 i on.
 
     robot: the arm as it is described.
     pole: rad/s, of both filters.
@@ -169,10 +164,10 @@ class ErrorColumns:
     """
 
     def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:
-        self._pole, self._table = pole, robot.table
+        self._pole = pole
         self._published, self._memory = robot.friction.table, dry_friction(robot.friction)
         dry = self._memory[:, 1]
-        self._std = np.tile([OFFSET, DRY_SHARE, VISCOUS, SOFT, ROTOR, GAIN], (robot.n, 1))
+        self._std = np.tile([OFFSET, DRY_SHARE, VISCOUS, SOFT, ROTOR], (robot.n, 1))
         self._std[dry == 0.0, 1] = DRY
         self._dry = np.where(dry == 0.0, 1.0, dry)
         self.dry = np.where(dry == 0.0, DRY, dry)
@@ -180,11 +175,10 @@ class ErrorColumns:
         self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
-        self._tables = np.array(changes).reshape(-1, *robot.table.shape)  # none, of links that weigh next to nothing
-        self._tilted = np.stack([_leaning(robot, axis) for axis in (0, 1)])
-        links = len(self._tables)
-        self.shared = links + EXTRA
-        self._terms, self._filters = np.zeros((2, robot.n, links + 7)), np.zeros((4, robot.n, links + 7))
+        self._links = len(changes)  # none, of links that weigh next to nothing
+        self._tables = np.array([*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table])
+        self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
+        self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
         self.A = np.zeros((robot.n, self.shared + OWN))
         self.restart()
 
@@ -217,9 +211,8 @@ class ErrorColumns:
         """
         momentum, bias = self._terms
         error_terms(
-            self._table,
             self._tables,
-            self._tilted,
+            self._links,
             self._dry,
             self._published,
             self._memory,
@@ -228,9 +221,9 @@ class ErrorColumns:
             momentum,
             bias,
         )
-        filter_step(momentum, bias, self._pole, dt if self._started else 0.0, *self._filters)
-        second, old_middle = self._filters[2], self._filters[3]
-        error_columns(second, old_middle, arm, load, self._pole, self._std, self._ratio, share, self.A)
+        hold = first_order_hold(self._pole, dt if self._started else 0.0)
+        filter_step(momentum, bias, self._pole, hold, self._filters)
+        error_columns(self._filters, arm, load, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
         return self.A
 
@@ -239,18 +232,18 @@ class ErrorColumns:
         own = phi[self.shared :].reshape(-1, OWN)
         return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
 
-    def model(self, phi: FloatArray) -> LearntModel:
+    def model(self, phi: FloatArray) -> ArmModel:
         """The arm with the errors phi (size,), but for delay and soft friction."""
         shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
-        offset, dry, viscous, _, rotor, gain = (own * self._std * self._ratio[:, None]).T
-        table, friction, n = self._table.copy(), self._memory.copy(), len(self.A)
-        table[:n, INERTIAL:] += np.tensordot(shared[:-EXTRA], self._tables[:, :n, INERTIAL:], 1)
+        offset, dry, viscous, _, rotor = (own * self._std * self._ratio[:, None]).T
+        table, friction, n, links = self._tables[-1].copy(), self._memory.copy(), len(self.A), self._links
+        table[:n, INERTIAL:] += np.tensordot(shared[:links], self._tables[:links, :n, INERTIAL:], 1)
         gravity = slice(TRANSLATION, TRANSLATION + 3)
-        table[n + 2, gravity] += shared[-EXTRA : 2 - EXTRA] @ self._tilted[:, n + 2, gravity]
+        table[n + 2, gravity] += shared[links : links + 2] @ self._tables[links : links + 2, n + 2, gravity]
         friction[:, 0] += viscous
         friction[:, 1] += dry * self._dry
         friction[:, 2] += offset
-        return LearntModel(table, friction, self._rotors + rotor, gain + COMMON_GAIN * shared[-1])
+        return ArmModel(table, friction, self._rotors + rotor, COMMON_GAIN * float(shared[-1]))
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

@@ -22,12 +22,12 @@ from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torqu
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
-from panda_dynamics_ros.estimation.external_torques import ContactWrench, MomentumObserver, WrenchEstimator
+from panda_dynamics_ros.estimation.external_torques import ContactWrench, WrenchEstimator
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, LearntModel, Rows, with_model
+from panda_dynamics_ros.estimation.regression import ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import sample_of
@@ -89,7 +89,7 @@ class ArmMonitor:
 
     robot: the arm with all that it always carries, without the payload.
     shape: of the payloads, if it is known (see `PayloadEstimator`).
-    external_torque_bandwidth_hz: of the momentum observer.
+    external_torque_bandwidth_hz: of the external torques.
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; a detected change is due at once.
     options: of the payload estimator (see `EstimatorOptions`).
@@ -108,14 +108,11 @@ class ArmMonitor:
     ) -> None:
         self.robot = robot
         self.payload_estimator = PayloadEstimator(robot, shape=shape, **options)
-        self.contact_detector = ContactDetector(robot, **(contact or {}))
+        self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.schedule = PublicationSchedule(publish_period_s)
-        self._observer = MomentumObserver(robot, external_torque_bandwidth_hz)
         self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, self.payload_estimator.options.max_gap_s)
-        self._learnt: LearntModel | None = None
-        self._learnt_at = -math.inf
-        self._unexplained = np.ones(robot.n)
+        self._learnt_at, self._unexplained = -math.inf, np.ones(robot.n)
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
@@ -123,11 +120,7 @@ class ArmMonitor:
         `update` calls it with each estimate that is due; where none is made (`update_rows` without `payload`) the
         caller does.
         """
-        self._carry_vector(payload.vector)
-
-    def _carry_vector(self, vector: FloatArray) -> None:
-        self._observer.carry_vector(vector)
-        self.contact_detector.carry_vector(vector)
+        self.contact_detector.carry(payload)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.
@@ -141,7 +134,7 @@ class ArmMonitor:
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
         state = robot_state(self.robot, q, dq)
-        contact, external = self.contact_detector.contact, self._observer.torques
+        contact, external = self.contact_detector.contact, self.contact_detector.external_torques
         wrench = self._wrench_estimator.estimate(
             q, external, None if self.robot.residual_map is None else self._unexplained
         )
@@ -189,7 +182,7 @@ class ArmMonitor:
     ) -> None:  # fmt: skip
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
         estimator, self._is_due = self.payload_estimator, False
-        said = estimator.residual, self._observer.torques, self._unexplained
+        said = estimator.residual, self.contact_detector.external_torques, self._unexplained
         validator = estimator.validator if payload else self._dynamics_validator
         kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
@@ -213,25 +206,22 @@ class ArmMonitor:
         while k < len(steps):
             before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
             end = estimator.advance(rows, steps, k)
-            learnt = rows.part(k, end)
-            if self._learnt is not None and self.robot.residual_map is None:
-                learnt = with_model(learnt, self._learnt)
-            part = steps[k:end]
-            external, contacts = self._observer.follow(learnt, part), self.contact_detector.follow(learnt, part)
-            self._unexplained = rows.unexplained[end - 1]
-            estimate, place = estimator.estimate, int(places[end - 1])
+            part = rows if end - k == len(steps) else Rows(*(values[k:end] for values in rows))
+            external, contacts = self.contact_detector.follow(part, steps[k:end])
+            estimate, place, detector = estimator.estimate, int(places[end - 1]), self.contact_detector
+            self._unexplained = part.unexplained[-1]
             if estimate.event is not None and estimate.event.kind == CONTACT:
-                was = self.contact_detector.contact
-                self.contact_detector.begin(estimate.stamp, rows.q[end - 1])
-                if self.contact_detector.contact is not was and self.contact_detector.contact is not None:
-                    contacts.append((end - 1 - k, self.contact_detector.contact))
-            self._is_due = estimate is not before and self.schedule.is_due(estimate, float(rows.stamp[end - 1]))
+                was = detector.contact
+                detector.begin(estimate.stamp, part.q[-1])
+                if detector.contact is not was and detector.contact is not None:
+                    contacts.append((end - 1 - k, detector.contact))
+            self._is_due = estimate is not before and self.schedule.is_due(estimate, float(part.stamp[-1]))
             if self._is_due:
-                self._carry_vector(estimate.vector)
-                self._learn(estimate, rows.part(end - 1, end))
+                detector.carry_vector(estimate.vector)
+                self._learn(estimate, part)
             if found is not None:
                 found.external_torques[places[k:end]] = external
-                found.unexplained[places[k:end]] = rows.unexplained[k:end]
+                found.unexplained[places[k:end]] = part.unexplained
                 found.residual[places[k:end]] = residual
                 found.residual[place] = estimator.residual
                 found.contacts.extend((int(places[k + j]), contact) for j, contact in contacts)
@@ -241,12 +231,11 @@ class ArmMonitor:
 
     def _follow_dynamics(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows) -> None:
         """The part that needs no payload estimate (node `dynamics`)."""
-        found.external_torques[places] = self._observer.follow(rows, steps)
+        found.external_torques[places], contacts = self.contact_detector.follow(rows, steps)
         found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
-        contacts = self.contact_detector.follow(rows, steps)
         found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
 
-    def _learn(self, estimate: PayloadEstimate, row: Rows) -> None:
+    def _learn(self, estimate: PayloadEstimate, rows: Rows) -> None:
         """Let external torques and contacts go on with what the estimator has learnt about the arm.
 
         Each `RENEWAL` and where the payload changes; not where a residual map knows the arm, or the samples contradict
@@ -256,17 +245,11 @@ class ArmMonitor:
         touched = contact is not None and contact.lasts
         changed = estimate.event is not None and estimate.event.kind != CONTACT
         early = self._learnt_at <= estimate.stamp < self._learnt_at + RENEWAL
-        if self.robot.residual_map is not None or estimate.problem or not (changed or not (touched or early)):
-            return
-        model = self.payload_estimator.learnt_model
-        then = row if self._learnt is None else with_model(row, self._learnt)
-        now = with_model(row, model)
-        self._learnt, self._learnt_at = model, estimate.stamp
-        momentum, bias = (
-            b[0, :, ARM] - a[0, :, ARM] for a, b in ((then.momentum, now.momentum), (then.bias, now.bias))
-        )
-        self._observer.change_arm(momentum, bias)
-        self.contact_detector.change_arm(momentum, bias)
+        if self.robot.residual_map is None and not estimate.problem and (changed or not (touched or early)):
+            self.contact_detector.change_arm(
+                self.payload_estimator.learnt_model, Rows(*(values[-1:] for values in rows))
+            )
+            self._learnt_at = estimate.stamp
 
 
 def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:

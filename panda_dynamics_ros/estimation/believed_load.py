@@ -19,7 +19,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.estimate import com_covariance
-from panda_dynamics_ros.estimation.regression import ARM, recorded_rows
+from panda_dynamics_ros.estimation.regression import ARM, COLUMNS, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 
 BANDWIDTH = 1.0  # Hz: well below that of tau_ext_hat_filtered, whose own delay then hardly matters
@@ -62,7 +62,7 @@ def believed_load(
     n, model = robot.n, tau - tau_ext
     k = np.isfinite(model).all(axis=1)
     found = recorded_rows(robot.without_friction(), stamp[k], q[k], dq[k], model[k], BANDWIDTH, ROW, MAX_GAP)
-    rows = np.array([filtered.copy() for _, _, filtered in found]).reshape(-1, n, ARM + 1)
+    rows = np.array([filtered.copy() for _, _, filtered in found]).reshape(-1, n, COLUMNS)
     if len(rows) < LEAST_ROWS:
         return None
     torques = rows[..., ARM]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
@@ -38,7 +40,18 @@ from panda_dynamics_ros.estimation.arm_model import (
 )
 from panda_dynamics_ros.estimation.external_torques import LinkEvidence
 from panda_dynamics_ros.estimation.options import PositiveOptions
-from panda_dynamics_ros.estimation.regression import ArmTerms, MomentumRegression, Rows, filter_step
+from panda_dynamics_ros.estimation.regression import (
+    ARM,
+    UNEXPLAINED,
+    ArmModel,
+    ArmTerms,
+    FilterState,
+    Rows,
+    arm_terms,
+    arm_terms_of_one,
+    filter_step,
+    first_order_hold,
+)
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -61,13 +74,9 @@ MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq loo
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
-# Rows of `memory` (.., n): slow part and its variance, clock, variance of dry friction that has turned, its direction;
-# level of the noise in motion and at
-# rest. Entries of `clock`: head and count of the delay line, s learnt in motion and at rest.
-_M, _P, _U, _V, _TURNED, _MOVING, _RESTING = range(7)
-_HEAD, _COUNT, _LEARNT, _SINCE, _EIGHTH, _HELD, _STILL = 0, 1, 2, 4, 5, 10, 11
-NOW = 4
-"""Places after which noise and level are learnt; two after those that count are those of `HELD` ago."""
+FOLLOWED, BEGINS, RISES, IS_BACK, LASTS, GAP = range(6)
+"""Why `follow_rows` returns: all samples were followed; a contact begins, has become larger, has ended, lasts too long,
+or is cut off by a gap."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,6 @@ class ContactOptions(PositiveOptions):
     end_threshold: standard deviations; a contact has ended when no joint's departure was above it for `quiet_s`.
     quiet_s: see above.
     longest_s: a contact that lasts longer counts as something that is carried.
-    bandwidth_hz: of the two low-pass filters on the external torques.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
     Raises ArgumentError: a value is not a positive number.
     """
@@ -88,7 +96,6 @@ class ContactOptions(PositiveOptions):
     end_threshold: float = 2.5
     quiet_s: float = 0.1
     longest_s: float = 5.0
-    bandwidth_hz: float = 10.0
     max_gap_s: float = 0.5
 
 
@@ -138,151 +145,225 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
         noise[i] = (WHITE * DISTURBANCE * sigma[i]) ** 2 + c * h
 
 
-@compiled
-def slow_step(s, dq, turn, noise, known, dt, w, sigma, tau, dry, held, learns, memory, clock, line, e, variance):
-    """Departure e and its variance (n,) of external torques s, in place; returns (sum z^4)^(1/4) over its level.
+CLOCK = np.dtype([
+    *((name, np.int64) for name in ("settled", "started", "lasts", "head", "count")),
+    *((name, np.float64) for name in ("age", "step", "paused", "since", "held", "still")),
+    *((name, np.float64) for name in ("begin", "loud", "statistic", "named")),
+])  # fmt: skip
+"""Whether the filters are settled, have ever been, and a contact lasts; first place and length of the delay line; s
+since the filters started, of the last step, of the last pause, since the last entry of the line, since `HELD` was over
+and at rest; stamps of the contact's begin and of its last loud sample; the test statistic, and at the link's naming."""
 
-    held: whether a contact lasts, in which the slow part is kept. known: (n,), share of the residual's variance that a
-    residual map knows.
+
+class Watch(NamedTuple):
+    """What the detector knows, in arrays that change in place.
+
+    mean, variance: (n,), of the slow part, N m and its square. moved: (n,), its clock. turned: (n,), (N m)^2, variance
+        of the dry friction that has turned. direction: (n,), of the dry friction, with its play.
+    line: (SLOTS, 4, n), the first four as they have been.
+    noise: (3, 2, n), level of the noise over what is expected, in motion and at rest: what counts, what will count
+        after `HELD`, and what is being learnt. loudness: (3,), the same of the eighth power of the statistic.
+    learnt: (2,), s of learning, in motion and at rest. clock: (1,), of `CLOCK`.
+    e, e_variance: (n,), departure of the torques, N m, and its variance.
     """
-    n, square, fourth = s.shape[0], 0.0, 0.0
+
+    mean: FloatArray
+    variance: FloatArray
+    moved: FloatArray
+    turned: FloatArray
+    direction: FloatArray
+    line: FloatArray
+    noise: FloatArray
+    loudness: FloatArray
+    learnt: FloatArray
+    clock: np.ndarray
+    e: FloatArray
+    e_variance: FloatArray
+
+    @classmethod
+    def of(cls, n: int) -> Watch:
+        """Nothing is known of the arm's noise."""
+        clock = np.zeros(1, CLOCK)
+        clock["step"], clock["paused"] = math.inf, -math.inf
+        loudness, line = np.full(3, FIRST_LEVEL**8), np.zeros((SLOTS, 4, n))
+        return cls(*np.zeros((5, n)), line, np.ones((3, 2, n)), loudness, np.zeros(2), clock, np.zeros(n), np.ones(n))
+
+
+class Settings(NamedTuple):
+    """Pole, rad/s, and options of the detector; residual and dry friction (n,), N m, and correlation time (n,), s."""
+
+    pole: float
+    threshold: float
+    end_threshold: float
+    quiet_s: float
+    longest_s: float
+    sigma: FloatArray
+    dry: FloatArray
+    tau: FloatArray
+
+
+@compiled
+def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
+    """Follow external torques s (n,); returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
+
+    open_: (n,), share of the residual's variance that a residual map leaves. While a contact lasts, the slow part is
+    kept, and nothing is learnt.
+    """
+    n, square, fourth, clock = s.shape[0], 0.0, 0.0, watch.clock[0]
+    held = clock.lasts == 1
     for i in range(n):
         square += dq[i] * dq[i]
     motion = min(1.0, square / FULL_SPEED**2)  # squared: the noise of dq is none
-    was_still = clock[_STILL] >= BRIDGED  # before, the filters still show the motion
-    clock[_STILL] = 0.0 if motion > MOVES else clock[_STILL] + dt
-    level = _RESTING if clock[_STILL] >= BRIDGED else _MOVING
-    stops = level == _RESTING and not was_still
-    slots = line.shape[0]
-    head, count = int(clock[_HEAD]), int(clock[_COUNT])
+    was_still = clock.still >= BRIDGED  # before, the filters still show the motion
+    clock.still = 0.0 if motion > MOVES else clock.still + dt
+    level = 1 if clock.still >= BRIDGED else 0
+    stops, line = level == 1 and not was_still, watch.line
     for i in range(n):
-        over = max(abs(turn[i] - memory[_TURNED, i]) - TURN_PLAY, 0.0)
-        memory[_TURNED, i] += over if turn[i] > memory[_TURNED, i] else -over
-        u, turned = dt * motion / tau[i], (TURN * dry[i]) ** 2 * over
-        memory[_U, i] += u
+        over = max(abs(turn[i] - watch.direction[i]) - TURN_PLAY, 0.0)
+        watch.direction[i] += over if turn[i] > watch.direction[i] else -over
+        u, turned = dt * motion / settings.tau[i], (TURN * settings.dry[i]) ** 2 * over
+        watch.moved[i] += u
         if stops:  # what is noise in motion stays what it is
-            turned += max(memory[_MOVING, i] - memory[_RESTING, i], 0.0) * noise[i]
-        memory[_V, i] += turned
-        size = (1.0 - known[i] + known[i] * DRIFT * DRIFT) * sigma[i] * sigma[i]
-        memory[_P, i] += size * (1.0 - math.exp(-2.0 * u)) + turned
-        r = memory[level, i] * noise[i]
-        before, P, passed = memory[_M, i], memory[_P, i], 0.0
-        if count > 0 and not held:
-            before, passed = line[head, _M, i], memory[_U, i] - line[head, _U, i]
-            P = line[head, _P, i] + memory[_V, i] - line[head, _V, i]
-        e[i] = s[i] - before
-        variance[i] = P + size * (1.0 - math.exp(-2.0 * passed)) + r
-        fourth += (e[i] * e[i] / variance[i]) ** 2
+            turned += max(watch.noise[0, 0, i] - watch.noise[0, 1, i], 0.0) * noise[i]
+        watch.turned[i] += turned
+        size = (open_[i] + (1.0 - open_[i]) * DRIFT * DRIFT) * settings.sigma[i] * settings.sigma[i]
+        watch.variance[i] += size * (1.0 - math.exp(-2.0 * u)) + turned
+        r = watch.noise[0, level, i] * noise[i]
+        before, P, passed = watch.mean[i], watch.variance[i], 0.0
+        if clock.count > 0 and not held:
+            old = line[clock.head]
+            before, passed = old[0, i], watch.moved[i] - old[2, i]
+            P = old[1, i] + watch.turned[i] - old[3, i]
+        watch.e[i] = s[i] - before
+        watch.e_variance[i] = P + size * (1.0 - math.exp(-2.0 * passed)) + r
+        fourth += (watch.e[i] * watch.e[i] / watch.e_variance[i]) ** 2
         if not held:
-            now = s[i] - memory[_M, i]
             if learns:
-                seen = max(min(e[i] * e[i], OUTLIER * variance[i]) - (variance[i] - r), 0.0) / noise[i]
-                learnt = min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT + level - _MOVING])
-                memory[level + NOW, i] += (1.0 - math.exp(-dt / learnt)) * (seen - memory[level + NOW, i])
-            K = memory[_P, i] / (memory[_P, i] + r * max(1.0, 2.0 / (w * dt)))  # neighbours share the filters' noise
-            memory[_M, i] += K * now
-            memory[_P, i] *= 1.0 - K
+                seen = min(watch.e[i] * watch.e[i], OUTLIER * watch.e_variance[i]) - (watch.e_variance[i] - r)
+                new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + watch.learnt[level]))
+                watch.noise[2, level, i] += new * (max(seen, 0.0) / noise[i] - watch.noise[2, level, i])
+            # Neighbours share the filters' noise.
+            K = watch.variance[i] / (watch.variance[i] + r * max(1.0, 2.0 / (settings.pole * dt)))
+            watch.mean[i] += K * (s[i] - watch.mean[i])
+            watch.variance[i] *= 1.0 - K
     if not held:
-        clock[_LEARNT + level - _MOVING] += dt if learns else 0.0
-        clock[_SINCE] += dt
-        if clock[_SINCE] >= LAG / slots or count == 0:
-            clock[_SINCE] = 0.0
-            if count == slots:
-                head, count = (head + 1) % slots, count - 1
-            for row in range(_V + 1):
-                for i in range(n):
-                    line[(head + count) % slots, row, i] = memory[row, i]
-            clock[_HEAD], clock[_COUNT] = head, count + 1
+        clock.since += dt
+        if clock.since >= LAG / SLOTS or clock.count == 0:
+            clock.since = 0.0
+            if clock.count == SLOTS:
+                clock.head, clock.count = (clock.head + 1) % SLOTS, clock.count - 1
+            last = line[(clock.head + clock.count) % SLOTS]
+            last[0], last[1], last[2], last[3] = watch.mean, watch.variance, watch.moved, watch.turned
+            clock.count += 1
     if learns:
-        if level == _MOVING:
-            new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + clock[_LEARNT]))
-            clock[_EIGHTH + NOW] += new * (min(fourth * fourth, LOUDEST**8 * clock[_EIGHTH]) - clock[_EIGHTH + NOW])
-        clock[_HELD] += dt
-        if clock[_HELD] >= HELD:  # what was learnt a moment ago counts now
-            clock[_HELD] = 0.0
-            clock[_EIGHTH], clock[_EIGHTH + 2] = clock[_EIGHTH + 2], clock[_EIGHTH + NOW]
-            for i in range(n):
-                for row in (_MOVING, _RESTING):
-                    memory[row, i], memory[row + 2, i] = memory[row + 2, i], memory[row + NOW, i]
-    if level == _RESTING:
+        watch.learnt[level] += dt
+        if level == 0:
+            new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + watch.learnt[0]))
+            seen = min(fourth * fourth, LOUDEST**8 * watch.loudness[0])
+            watch.loudness[2] += new * (seen - watch.loudness[2])
+        clock.held += dt
+        if clock.held >= HELD:  # what was learnt a moment ago counts now
+            clock.held = 0.0
+            watch.loudness[0], watch.loudness[1] = watch.loudness[1], watch.loudness[2]
+            watch.noise[0], watch.noise[1] = watch.noise[1], watch.noise[2]
+    if level == 1:
         return math.sqrt(math.sqrt(fourth))
-    return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(clock[_EIGHTH])) / QUIET**2)
+    return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(watch.loudness[0])) / QUIET**2)
 
 
 @compiled
-def quiet_rows(
-    q, dq, turn, momentum, bias, unexplained, steps, before, table, w, weights, threshold, sigma, tau, dry,
-    first, direct, second, middle, memory, clock, line, e, variance,
-):  # fmt: skip
-    """Follow N samples up to the first whose statistic is above `threshold`, or that comes after a pause or a gap.
+def resume(s, sigma, watch):
+    """Expect the torques s (n,) of now, in place."""
+    for i in range(s.shape[0]):
+        watch.mean[i] = s[i]
+        watch.variance[i] = min(watch.variance[i], sigma[i] ** 2)
+    watch.clock[0].count = 0
 
-    before: s, step before the first. How many samples, the statistic, and the s that they took.
+
+@compiled
+def follow_rows(model, rows, steps, first, settings, weights, filters, watch, external):
+    """Follow N samples from `first` on up to one at which something has to be decided: its index, and what.
+
+    `steps` (N,): s before each sample, 0 to restart. External torques are y of `weights` (theta, -1): `external`
+    (N, n) after one low-pass filter, and those that are watched after both.
     """
-    n, ratio, total = q.shape[1], 0.0, 0.0
-    external, known, M, noise = scratch(n), scratch(n), scratch((n, n)), scratch(n)
-    for k in range(steps.shape[0]):
-        if steps[k] <= 0.0 or (steps[k] > PAUSE and steps[k] > 3.0 * before):
-            return k, ratio, total
-        before = steps[k]
-        total += before
-        filter_step(momentum[k], bias[k], w, steps[k], first, direct, second, middle)
-        external_of(second, weights, external)
-        expected_noise(table, q[k], sigma, w, steps[k], M, noise)
+    n, clock = rows.q.shape[1], watch.clock[0]
+    frames, M, noise, s = scratch((n, 12)), scratch((n, n)), scratch(n), scratch(n)
+    momentum, bias, open_ = scratch((n, ARM + 1)), scratch((n, ARM + 1)), scratch(n)
+    for k in range(first, steps.shape[0]):
+        q, dq, dt, stamp = rows.q[k], rows.dq[k], steps[k], rows.stamp[k]
         for i in range(n):
-            known[i] = 1.0 - unexplained[k, i]
-        step = slow_step(
-            external, dq[k], turn[k], noise, known, steps[k], w, sigma, tau, dry, False, True, memory, clock, line, e,
-            variance,
-        )  # fmt: skip
-        ratio = max(ratio, step)
-        if step > threshold:
-            return k + 1, ratio, total
-    return steps.shape[0], ratio, total
-
-
-@compiled
-def external_of(filtered, weights, external):
-    """Y theta - y of [Y | y] (n, 11) and weights (theta, -1), in place."""
-    for i in range(filtered.shape[0]):
-        external[i] = 0.0
-        for k in range(filtered.shape[1]):
-            external[i] += weights[k] * filtered[i, k]
+            open_[i] = rows.bias[k, i, UNEXPLAINED]
+            for c in range(ARM):
+                momentum[i, c], bias[i, c] = rows.momentum[k, i, c], rows.bias[k, i, c]
+        place_joints(model.table, q, frames)
+        arm_terms(model, frames, q, dq, rows.s[k], rows.tau[k], momentum, bias)
+        for i in range(n):
+            bias[i, ARM] -= rows.mean[k, i]
+        filter_step(momentum, bias, settings.pole, first_order_hold(settings.pole, dt), filters)
+        for i in range(n):
+            external[k, i] = s[i] = 0.0
+            for c in range(ARM + 1):
+                external[k, i] += weights[c] * filters.middle[i, c]
+                s[i] += weights[c] * filters.second[i, c]
+        if dt > PAUSE and dt > 3.0 * clock.step:
+            clock.paused = stamp
+        if dt <= 0.0:
+            clock.settled, clock.age = 0, 0.0
+        else:
+            clock.step, clock.age = dt, clock.age + dt
+        if clock.settled == 0:  # the transient of the filters has not died out
+            if clock.age > (SETTLING / settings.pole if clock.started == 1 else FIRST_SETTLING):
+                clock.settled = clock.started = 1
+            resume(s, settings.sigma, watch)
+            if clock.lasts == 1:
+                return k, GAP
+            continue
+        expected_noise(model.table, q, settings.sigma, settings.pole, dt, M, noise)
+        learns = clock.lasts == 0 and stamp - clock.paused > BRIDGED
+        clock.statistic = departures(s, dq, rows.s[k], noise, open_, dt, settings, watch, learns)
+        if learns and clock.statistic > settings.threshold:
+            return k, BEGINS
+        if clock.lasts == 1:
+            for i in range(n):
+                if watch.e[i] ** 2 > settings.end_threshold**2 * watch.e_variance[i]:
+                    clock.loud = stamp
+            if stamp - clock.loud > settings.quiet_s:
+                return k, IS_BACK
+            if stamp - clock.begin > settings.longest_s:
+                return k, LASTS
+            if stamp - clock.begin <= LINK_TIME and clock.statistic > RISEN * clock.named:
+                return k, RISES
+    return steps.shape[0] - 1, FOLLOWED
 
 
 class ContactDetector:
-    """Detects contacts of one arm.
+    """Detects contacts of one arm, and has its external torques on the way.
 
     robot: the arm with all that it always carries, its friction and its residual model.
+    bandwidth: Hz, of the low-pass filters on the external torques.
     options: see `ContactOptions`, as keyword arguments.
     Raises ArgumentError: an option is unknown or not positive.
     """
 
-    def __init__(self, robot: RobotDescription, **options: float) -> None:
+    def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
-        self._regression, self._links = MomentumRegression(n, self.options.bandwidth_hz), LinkEvidence(robot)
-        self._sigma = robot.residual.std.copy()
-        dry = self._terms.model.friction[:, 1]
-        self._dry = np.where(dry == 0.0, DRY, dry)
-        self._tau, self._table = CORRELATION * robot.residual.correlation_time, robot.table
-        self._memory, self._line, self._clock = (
-            np.zeros((_RESTING + NOW + 1, n)),
-            np.zeros((SLOTS, _V + 1, n)),
-            np.zeros(_STILL + 1),
-        )
-        self._memory[_MOVING:], self._clock[_EIGHTH : _EIGHTH + NOW + 1] = 1.0, FIRST_LEVEL**8
+        self._links, self._model = LinkEvidence(robot), self._terms.model
+        dry, o = self._model.friction[:, 1], self.options
+        self._settings = Settings(
+            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.end_threshold,
+            o.quiet_s, o.longest_s, robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry),
+            CORRELATION * robot.residual.correlation_time,
+        )  # fmt: skip
+        self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
+        self._clock = self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
-        self._e, self._variance, self._external = np.zeros(n), np.ones(n), np.zeros(n)
-        self._M, self._noise = np.empty((n, n)), np.empty(n)
-        self._stamp = self._last_loud = self._paused_at = -math.inf
-        self._named_at, self._settled, self._started, self._step = 0.0, False, False, math.inf
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
-        self.ratio = 0.0
-        """Test statistic of the last sample, or the largest of a block without a contact; compared with `threshold`."""
-        self.largest_ratio = 0.0
-        """The largest since the start without a contact."""
+        self.external_torques = np.zeros(n)
+        """(n,), N m, after the last sample."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none.
@@ -297,17 +378,26 @@ class ContactDetector:
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector
         if self._lasting is None:
-            self._shift(self._regression.filtered[:, :PARAMETERS] @ change)
+            self._shift(self._filters.second[:, :PARAMETERS] @ change)
 
-    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
-        """Go on as if the arm's terms had always been larger by these (n,): a better model is no contact."""
-        self._regression.change_arm(momentum, bias)
+    def change_arm(self, model: ArmModel, rows: Rows) -> None:
+        """Go on as if the arm had always been that of `model`: a better model is no contact. rows: of one sample."""
+        terms = np.zeros((2, 2, self._robot.n, ARM + 1))
+        for each, (momentum, bias) in zip((self._model, model), terms, strict=True):
+            arm_terms_of_one(each, rows, momentum, bias)
+        momentum, bias = terms[1, :, :, ARM] - terms[0, :, :, ARM]
+        direct, filters = self._settings.pole * momentum - bias, self._filters
+        filters.first[:, ARM] += direct
+        filters.direct[:, ARM] += direct
+        filters.middle[:, ARM] += bias
+        filters.second[:, ARM] += bias
+        self._model = model
         self._shift(-bias)
 
     def _shift(self, change: FloatArray) -> None:
         """The external torques change by `change` (n,), N m, for a known reason."""
-        self._memory[_M] += change
-        self._line[:, _M] += change
+        self._watch.mean[:] += change
+        self._watch.line[:, 0] += change
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
         """The contact that lasts after one more sample, or None.
@@ -323,111 +413,62 @@ class ContactDetector:
             self.follow(self._terms.rows(*block), steps)
         return self._lasting
 
-    def follow(self, rows: Rows, steps: FloatArray) -> list[tuple[int, Contact]]:
-        """Follow N samples, `steps` (N,) s apart (0: restart); each change of `contact`, with its sample's index."""
-        changes, k = [], 0
+    def follow(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
+        """Follow N samples, `steps` (N,) s apart (0: restart).
+
+        Returns the external torques (N, n), and each change of `contact` with its sample's index.
+        """
+        external, changes, k = np.empty(rows.q.shape), [], 0
         while k < len(steps):
-            before, count = self.contact, 0
-            if self._settled and self._lasting is None and rows.stamp[k] - self._paused_at > BRIDGED:
-                count = self._follow_quiet(rows, steps, k)
-            if count == 0:
-                self._follow_one(rows, steps, k)
-            k += max(count, 1)
+            before = self.contact
+            k, what = follow_rows(
+                self._model, rows, steps, k, self._settings, self._weights, self._filters, self._watch, external
+            )
+            if what != FOLLOWED:
+                self._decide(what, float(rows.stamp[k]), rows.q[k])
             if self.contact is not before and self.contact is not None:
-                changes.append((k - 1, self.contact))
-        return changes
-
-    def _follow_quiet(self, rows: Rows, steps: FloatArray, first: int) -> int:
-        """Follow samples from `first` on up to a pause, a gap or the begin of a contact; how many."""
-        part = slice(first, len(steps))
-        count, ratio, total = quiet_rows(
-            rows.q[part], rows.dq[part], rows.s[part], rows.momentum[part], rows.bias[part], rows.unexplained[part],
-            steps[part], self._step, self._table, self._regression.pole, self._weights, self.options.threshold,
-            self._sigma, self._tau, self._dry, *self._regression.arrays, self._memory, self._clock, self._line, self._e,
-            self._variance,
-        )  # fmt: skip
-        if not count:
-            return 0
-        self.ratio, last = ratio, first + count - 1
-        self._regression.age += total
-        self._stamp, self._step = float(rows.stamp[last]), float(steps[last])
-        if self.ratio > self.options.threshold:
-            self.begin(self._stamp, rows.q[last])
-        else:
-            self.largest_ratio = max(self.largest_ratio, ratio)
-        return int(count)
-
-    def _follow_one(self, rows: Rows, steps: FloatArray, k: int) -> None:
-        dt, stamp = float(steps[k]), float(rows.stamp[k])
-        if dt <= 0.0:
-            self._settled = False
-        if dt > PAUSE and dt > 3.0 * self._step:
-            self._paused_at = stamp
-        self._stamp, self._step = stamp, dt or self._step
-        filtered = self._regression.step(dt, rows.momentum[k], rows.bias[k])
-        external_of(filtered, self._weights, self._external)
-        if not self._settled:
-            self._settle(stamp)
-            return
-        expected_noise(self._table, rows.q[k], self._sigma, self._regression.pole, dt, self._M, self._noise)
-        lasting = self._lasting
-        self.ratio = slow_step(
-            self._external, rows.dq[k], rows.s[k], self._noise, 1.0 - rows.unexplained[k], dt, self._regression.pole,
-            self._sigma, self._tau, self._dry, lasting is not None, False, self._memory, self._clock, self._line,
-            self._e, self._variance,
-        )  # fmt: skip
-        if lasting is not None:
-            self._follow_contact(lasting, stamp, rows.q[k])
+                changes.append((k, self.contact))
+            k += 1
+        self.external_torques = external[-1].copy()
+        return external, changes
 
     @property
     def _lasting(self) -> Contact | None:
         return self.contact if self.contact is not None and self.contact.lasts else None
 
-    def _settle(self, stamp: float) -> None:
-        """Wait until the transient of the filters has died out; a contact that lasted before counts as ended."""
-        if self._lasting is not None:
-            self._end(self._lasting, stamp, RELEASED)
-        self._settled = self._regression.age > (SETTLING / self._regression.pole if self._started else FIRST_SETTLING)
-        self._started |= self._settled
-        self._resume()
-
-    def _resume(self) -> None:
-        """Expect the torques of now."""
-        self._memory[_M] = self._external
-        self._memory[_P] = np.minimum(self._memory[_P], self._sigma**2)
-        self._clock[_COUNT] = 0.0
-
     def begin(self, stamp: float, q: FloatArray) -> None:
         """A contact begins; q (n,), rad. What was expected a moment ago is expected until it ends."""
-        if self._lasting is not None or not self._settled:
+        if self._lasting is not None or not self._clock["settled"][0]:
             return
-        if self._clock[_COUNT]:
-            self._memory[: _V + 1] = self._line[int(self._clock[_HEAD])]
-        self._last_loud, self._payload_before = stamp, self._weights[:PARAMETERS].copy()
+        watch = self._watch
+        if self._clock["count"][0]:
+            for values, then in zip(watch[:4], watch.line[self._clock["head"][0]], strict=True):
+                values[:] = then
+        self._payload_before = self._weights[:PARAMETERS].copy()
+        self._clock["lasts"], self._clock["begin"], self._clock["loud"] = 1, stamp, stamp
         self.contact = Contact(stamp, self._name_link(q), self._torques)
 
-    def _follow_contact(self, contact: Contact, stamp: float, q: FloatArray) -> None:
-        may_rise = stamp - contact.start <= LINK_TIME and self.ratio > RISEN * self._named_at
-        if may_rise and (link := self._name_link(q)) != contact.link:
-            self.contact = contact = replace(contact, link=link, torques=self._torques)
-        z = np.abs(self._e) / np.sqrt(self._variance)
-        if float(z.max()) > self.options.end_threshold:
-            self._last_loud = stamp
-        if stamp - self._last_loud > self.options.quiet_s:
-            self._end(contact, stamp, PAYLOAD if self._payload_explains() else RELEASED)
-        elif stamp - contact.start > self.options.longest_s:
-            self._end(contact, stamp, STEADY)
-
-    def _end(self, contact: Contact, stamp: float, ended_by: str) -> None:
-        self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
-        self._resume()
+    def _decide(self, what: int, stamp: float, q: FloatArray) -> None:
+        """What becomes of the contact at a sample at which `follow_rows` has stopped."""
+        contact = self._lasting
+        if contact is None:
+            self.begin(stamp, q)
+        elif what == RISES:
+            if (link := self._name_link(q)) != contact.link:
+                self.contact = replace(contact, link=link, torques=self._torques)
+        else:
+            is_payload = what == IS_BACK and self._payload_explains()
+            ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
+            self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
+            self._clock["lasts"] = 0
+            resume(self._filters.second @ self._weights, self._settings.sigma, self._watch)
 
     def _payload_explains(self) -> bool:
         """Whether the change of the payload since the contact began exceeds the contact's end threshold."""
-        change = self._regression.filtered[:, :PARAMETERS] @ (self._weights[:PARAMETERS] - self._payload_before)
-        return bool((np.abs(change) > self.options.end_threshold * np.sqrt(self._variance)).any())
+        change = self._filters.second[:, :PARAMETERS] @ (self._weights[:PARAMETERS] - self._payload_before)
+        return bool((np.abs(change) > self.options.end_threshold * np.sqrt(self._watch.e_variance)).any())
 
     def _name_link(self, q: FloatArray) -> int:
         """The link that the present departures indicate; keeps them as the contact's torques."""
-        self._named_at, self._torques = self.ratio, self._e.copy()
-        return self._links.link(q, self._torques, np.sqrt(self._variance))
+        self._clock["named"], self._torques = self._clock["statistic"], self._watch.e.copy()
+        return self._links.link(q, self._torques, np.sqrt(self._watch.e_variance))

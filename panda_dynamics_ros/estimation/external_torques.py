@@ -6,9 +6,10 @@ De Luca and Mattone, ICRA 2005 (document 003, the collision application): with d
 
     r = w p - F(w p - bias + tau - friction),
 
-which needs no acceleration and no inverse of the mass matrix. A known payload theta is accounted for by its own
-filtered regressor (`regression`), r + Y theta. Y does not depend on theta: after a change of theta the torques are
-at once those of an arm that has always carried the new payload, and the filter need not start again.
+which needs no acceleration and no inverse of the mass matrix: it is what `regression` has after one of its two
+filters. A known payload theta is accounted for by its own filtered regressor, r + Y theta. Y does not depend on theta:
+after a change of theta the torques are at once those of an arm that has always carried the new payload, and the filter
+need not start again.
 
 With tau_ext = J^T F + e, e of the residual's covariance R and a wide prior covariance P of F, the most probable
 wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase; the
@@ -46,7 +47,7 @@ from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, Rows, first_order_hold
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -57,27 +58,6 @@ FORCE_STD, MOMENT_STD = 100.0, 20.0
 reduces a force by 1 / 10^4."""
 FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
-
-
-@compiled
-def observer_rows(momentum, bias, weights, w, steps, state, previous, residuals):
-    """N samples, in place, through filters (n, 11); `weights` (11,) are theta and -1, for y of `regression` is -r.
-
-    A step <= 0 starts the filters as if the arm had always been in this state.
-    """
-    n, terms = state.shape
-    for s in range(steps.shape[0]):
-        starts = steps[s] <= 0.0
-        a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, steps[s])
-        for i in range(n):
-            residuals[s, i] = 0.0
-            for k in range(terms):
-                derivative = w * momentum[s, i, k]
-                direct = derivative - bias[s, i, k]
-                old = 0.0 if starts else state[i, k]
-                state[i, k] = a * old + b0 * direct + b1 * previous[i, k]
-                previous[i, k] = direct
-                residuals[s, i] += weights[k] * (derivative - state[i, k])
 
 
 class MomentumObserver:
@@ -91,26 +71,15 @@ class MomentumObserver:
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
         self._robot, self._terms = robot, ArmTerms(robot)
-        self.pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
+        self._regression = MomentumRegression(robot.n, checks.number(bandwidth, "bandwidth", minimum=1e-3), ARM + 1)
         self._validator = SampleValidator(robot, checks.number(max_gap, "max_gap", minimum=1e-6))
-        self._state, self._previous = np.zeros((2, robot.n, PARAMETERS + 1))
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self.torques = np.zeros(robot.n)
         """(n,), N m, after the last sample."""
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none."""
-        self.carry_vector(payload.vector)
-
-    def carry_vector(self, vector: FloatArray) -> None:
-        """`carry` with an inertial vector (10,)."""
-        self._weights[:PARAMETERS] = vector
-
-    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
-        """Go on as if the arm's terms had always been larger by these (n,)."""
-        direct = self.pole * momentum - bias
-        self._state[:, ARM] += direct
-        self._previous[:, ARM] += direct
+        self._weights[:PARAMETERS] = payload.vector
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External joint torques (n,), N m, after one sample; positive along the joint's axis.
@@ -123,15 +92,10 @@ class MomentumObserver:
         block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
         kept, steps = self._validator.select(*block)
         if kept.size:
-            self.follow(self._terms.rows(*block), steps)
+            rows = self._terms.rows(*block)
+            self._regression.rows(steps, rows.momentum, rows.bias)
+            self.torques = self._regression.filters.middle @ self._weights
         return self.torques
-
-    def follow(self, rows: Rows, steps: FloatArray) -> FloatArray:
-        """External torques (N, n) after each of N samples, `steps` (N,) s apart (0: restart)."""
-        external = np.empty(rows.q.shape)
-        observer_rows(rows.momentum, rows.bias, self._weights, self.pole, steps, self._state, self._previous, external)
-        self.torques = external[-1].copy()
-        return external
 
 
 @dataclass(frozen=True, eq=False)

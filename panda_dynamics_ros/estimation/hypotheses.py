@@ -60,8 +60,8 @@ IN_MOTION = 0.6
 roughly right then. Free motion of real arms reaches 9, a hand that guides one 19."""
 DEGREES = 20.0
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
-EMPTY_ODDS, NOTHING = 10.0, 0.03
-"""Prior odds that nothing is carried before a pick and after a release; kg, one sigma of what counts as nothing."""
+EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
+"""Prior odds that nothing is carried: before a pick and after a release, and at the start; kg, one sigma of nothing."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
 LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
@@ -219,10 +219,23 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     )
 
 
-def is_possible(mass: float, std: float, max_mass: float) -> bool:
-    """Whether a mass (kg, one sigma `std`) is likely to be neither negative nor above `max_mass`."""
-    scale = math.sqrt(2.0) * math.hypot(std, TOO_HEAVY)
-    return 0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale) > math.exp(-CLEAR)
+def nothing_is_carried(mass: float, variance: float, std: float, odds: float) -> float:
+    """Probability that what is carried is nothing, which has the prior `odds`, and no payload of `std` (kg, one sigma).
+
+    mass, variance: kg and its square, as known. The Bayes factor is the ratio of posterior and prior density of the
+    mass at zero (Dickey 1971).
+    """
+    variance += NOTHING**2
+    log_ratio = 0.5 * (math.log((std**2 + NOTHING**2) / variance) - mass**2 / variance)
+    log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
+    return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
+
+
+def perhaps_nothing(state: GaussianState, place: slice, payload_std: FloatArray, odds: float) -> GaussianState:
+    """The state in which the payload at `place` is perhaps none (see `nothing_is_carried`), or of payload_std (10,)."""
+    k = place.start
+    empty = nothing_is_carried(float(state.mean[k]), float(state.covariance[k, k]), float(payload_std[0]), odds)
+    return state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]), empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +273,8 @@ class Change:
     ) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
-        Was something carried before a pick, or is after a release? The Bayes factor of nothing against a payload of
-        the prior, with the standard deviation payload_std (10,), is the ratio of posterior and prior density of the
-        mass at zero (Dickey 1971); both answers count by their probability. What was picked up before is `carried`, and
-        what `flows` is not put down.
+        Was something carried before a pick, or is after a release? See `perhaps_nothing`. What was picked up before is
+        `carried`, and what `flows` is not put down.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
@@ -271,14 +282,8 @@ class Change:
         N, (k, sigma) = len(self.state.mean), gain
         P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
         state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
-        place = past if self.kind == PICK else THETA
-        least = payload_std * (NOTHING / payload_std[0])
-        mass, variance = state.mean[place.start], state.covariance[place.start, place.start] + least[0] ** 2
-        log_ratio = 0.5 * (math.log((payload_std[0] ** 2 + least[0] ** 2) / variance) - mass**2 / variance)
-        log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
-        empty = 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / EMPTY_ODDS)
         if not (carried if self.kind == PICK else flows):
-            state = state.conditioned(place, np.zeros(PARAMETERS), least, empty)
+            state = perhaps_nothing(state, past if self.kind == PICK else THETA, payload_std, EMPTY_ODDS)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
@@ -324,7 +329,8 @@ class ChangeDetector:
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
-        self._age, self._past = np.full(slots, math.inf), np.zeros(slots)
+        self._age, self._past, self._followed = np.full(slots, math.inf), np.zeros(slots), 0.0
+        self._carried = False
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -335,20 +341,18 @@ class ChangeDetector:
         self._age[:] = math.inf
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
-        self._elapsed, self._since_onset, self._after_gap = 0.0, np.full(len(_FAMILIES), math.inf), after_gap
+        self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
+        if after_gap:  # age of the regression's filters, up to which they have been followed
+            self._followed = 0.0
         self.pending: Change | None = None
         self.suspected: tuple[Change, float] | None = None
         self.is_last_look = False
 
-    def follow_samples(self, pole: float, steps: FloatArray) -> None:
-        """Follow the regression through samples that came `steps` (N,) s after each other; pole: rad/s, its own."""
-        self._elapsed += self._regressors.follow(pole, steps)
-
     def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter, and add an onset if it is time."""
-        self._age += self._elapsed
-        self._since_onset += self._elapsed
-        self._elapsed = 0.0
+        elapsed, self._followed = regression.age - self._followed, regression.age
+        self._age += elapsed
+        self._since_onset += elapsed
         if self.pending is None:
             for family, (place, (_, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
                 if self._since_onset[family] >= period - 1e-6:
@@ -385,13 +389,16 @@ class ChangeDetector:
         least_mass: float = 0.0,
         departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
         touched: bool = False,
+        carried: bool = False,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        still: s for which the arm has stood. touched: whether something touches the arm.
+        still: s for which the arm has stood. touched: whether something touches the arm. carried: whether a payload
+        has been picked up.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: the `departure` (`lead_of_payload`).
         """
+        self._carried = carried
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._places[1]]
             ramps[touched | (ramps < still)] = math.inf
@@ -504,9 +511,22 @@ class ChangeDetector:
         )  # fmt: skip
 
     def _is_possible(self, change: Change, least_mass: float) -> bool:
-        """Whether the mass can change so: only what is held can be released."""
-        jump, after = float(change.jump[0]), float(change.state.mean[0]) - least_mass
-        held, std = float(change.before[0]) - least_mass, math.sqrt(change.before_covariance[0, 0])
-        if abs(jump) < LIGHTEST or (jump < 0.0 and held < max(LIGHTEST, 2.0 * std)):
-            return False
-        return is_possible(after, math.sqrt(change.state.covariance[0, 0]), self._max_mass)
+        """Whether the mass can change so: what is there afterwards can be carried, and what is released was there."""
+        before, after = float(change.before[0]) - least_mass, float(change.state.mean[0]) - least_mass
+        variance, std = float(change.before_covariance[0, 0]), math.sqrt(change.state.covariance[0, 0])
+        if after < before and not self._carried:
+            empty = nothing_is_carried(before, variance, float(self._payload_std[0]), START_ODDS)
+            if empty > math.exp(-CLEAR):
+                return False
+        return can_change(before, math.sqrt(variance), after, std, self._max_mass)
+
+
+def can_change(before: float, before_std: float, after: float, after_std: float, max_mass: float) -> bool:
+    """Whether a mass, kg, with its one sigma, can change so: by enough, and only what is held is released.
+
+    What is there afterwards must be likely to be neither negative nor above `max_mass`.
+    """
+    jump, scale = after - before, math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
+    if abs(jump) < LIGHTEST or (jump < 0.0 and before < max(LIGHTEST, 2.0 * before_std)):
+        return False
+    return 0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale) > math.exp(-CLEAR)

@@ -40,7 +40,6 @@ from panda_dynamics_ros.estimation.estimate import (
 )
 from panda_dynamics_ros.estimation.hypotheses import (
     CONTACT,
-    LIGHTEST,
     LOAD,
     MOMENTS,
     PASSED,
@@ -48,9 +47,11 @@ from panda_dynamics_ros.estimation.hypotheses import (
     RAMP_LIFETIME,
     RELEASE,
     SETTLED,
+    START_ODDS,
     Change,
     ChangeDetector,
-    is_possible,
+    can_change,
+    perhaps_nothing,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -59,11 +60,12 @@ from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.estimation.regression import (
     ARM,
+    TORQUE,
+    UNEXPLAINED,
+    ArmModel,
     ArmTerms,
-    LearntModel,
     MomentumRegression,
     Rows,
-    TwoPoleFilter,
 )
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator
 from panda_dynamics_ros.robot import RobotDescription
@@ -168,7 +170,6 @@ class PayloadEstimator:
         self.regression = MomentumRegression(n, o.bandwidth_hz)
         self._errors = ErrorColumns(robot, self.regression.pole, o.arm_error_ratio)
         self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n, PRESLIDING)
-        self._torque, self._unexplained = (TwoPoleFilter(n, self.regression.pole) for _ in range(2))
         self._d = slice(PARAMETERS, PARAMETERS + n)
         self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
         self.keeps_past = False
@@ -212,8 +213,6 @@ class PayloadEstimator:
     def _restart_filters(self) -> None:
         """Start the filters again, after a gap; what is known stays."""
         self.regression.restart()
-        self._torque.restart()
-        self._unexplained.restart()
         self._errors.restart()
         self._clock.restart()
         self._terms.restart()
@@ -273,7 +272,7 @@ class PayloadEstimator:
         return self._errors.errors(state.mean[self._phi], state.covariance.diagonal()[self._phi])
 
     @property
-    def learnt_model(self) -> LearntModel:
+    def learnt_model(self) -> ArmModel:
         """The arm with these errors, given that it carries the published payload."""
         given = self._present.conditioned(THETA, self._estimate.vector, np.full(PARAMETERS, 1e-6))
         return self._errors.model(given.mean[self._phi])
@@ -382,11 +381,6 @@ class PayloadEstimator:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
-        self._torque.rows(steps[part], rows.tau[part])
-        if self._has_map:
-            self._unexplained.rows(steps[part], rows.unexplained[part])
-        following = steps[part] if steps[k] > 0.0 else steps[k + 1 : end]
-        self._detector.follow_samples(self.regression.pole, following)
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
@@ -421,12 +415,12 @@ class PayloadEstimator:
         dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion, self._updated = self._clock.step(q, dt), self._stamp
         self.motion_s += motion
-        Y, y = self.regression.filtered[:, :ARM], self.regression.filtered[:, ARM]
-        noise, tare = self._noise, self._tare
+        filtered, noise, tare = self.regression.filtered, self._noise, self._tare
+        Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
-            noise.unexplained = self._unexplained.value.copy()
+            noise.unexplained = filtered[:, UNEXPLAINED].copy()
         load = Y @ (self._state.mean[THETA] + tare)
-        A = self._errors.step(dt, (q, dq, s), self._torque.value - y, load, noise.share)
+        A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
         decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
         if going is not None and going.untouched is not None and going.loaded is not None:
             going.untouched, going.loaded = (predict(each, decay, std) for each in (going.untouched, going.loaded))
@@ -465,7 +459,7 @@ class PayloadEstimator:
         event = self._look_at_what_goes_on(dt, motion, row) or event
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
-        if self._plausibility.update(self._torque.value, y, self._residual, motion):
+        if self._plausibility.update(torque, y, self._residual, motion):
             self._evaluate_plausibility(carried[0])
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
@@ -503,7 +497,8 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         touched = self._ongoing is not None and self._ongoing.untouched is not None
-        change = self._detector.detect(self._state, self._clock.still, -float(self._tare[0]), departure, touched)
+        least = -float(self._tare[0])
+        change = self._detector.detect(self._state, self._clock.still, least, departure, touched, self._is_held)
         suspected = self._detector.suspected
         event = None
         if change is not None:
@@ -572,9 +567,8 @@ class PayloadEstimator:
 
     def _adopted(self, change: Change) -> GaussianState:
         """The state after a change of the payload, which follows what is known to be carried."""
-        carried = self._last is not None and self._last.kind in (PICK, LOAD)
         flows = self._ongoing is not None and self._ongoing.untouched is None
-        return change.adopted(self.options.prior_std, self._gain, carried, flows)
+        return change.adopted(self.options.prior_std, self._gain, self._is_held, flows)
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
@@ -594,6 +588,11 @@ class PayloadEstimator:
         if self.keeps_past:
             onset = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether something has been picked up and not put down."""
+        return self._last is not None and self._last.kind in (PICK, LOAD)
 
     @property
     def _is_undecided(self) -> bool:
@@ -655,9 +654,9 @@ class PayloadEstimator:
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""
-        mass, std = float(loaded.mean[0]), math.sqrt(loaded.covariance[0, 0])
-        differs = abs(mass - untouched.mean[0]) > max(LIGHTEST, 2.0 * std)
-        return differs and is_possible(mass + float(self._tare[0]), 0.0, self.options.max_mass)
+        before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
+        held_std, std = (math.sqrt(state.covariance[0, 0]) for state in (untouched, loaded))
+        return abs(after - before) > 2.0 * std and can_change(before, held_std, after, 0.0, self.options.max_mass)
 
     def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
         """What seemed to touch the arm moves with it as a payload does."""
@@ -683,8 +682,13 @@ class PayloadEstimator:
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state, pending, last, going = self._present, self._detector.pending, self._last, self._ongoing
+        theta = GaussianState(state.mean[THETA].copy(), state.covariance[THETA, THETA].copy())
+        if (
+            last is None and pending is None and going is None and theta.mean[0] > 0.0
+        ):  # there from the start, if at all
+            theta = perhaps_nothing(theta, THETA, self.options.prior_std, START_ODDS)
         estimate = published_estimate(
-            state.mean[THETA].copy(), state.covariance[THETA, THETA].copy(), self.options, self.shape, self._body,
+            theta.mean, theta.covariance, self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip

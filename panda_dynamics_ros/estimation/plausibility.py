@@ -20,7 +20,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.estimation.arm_model import ArmErrors
+from panda_dynamics_ros.estimation.arm_model import OFFSET, ArmErrors
 from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 
 MEMORY = 4.0  # s of motion, exponential
@@ -42,11 +42,10 @@ ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
 CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
 STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
-OFFSET_FAULT, GAIN_FAULT, CERTAIN = 6.5, 0.03, 3.0
-"""Mean residual of a joint over the arm's own, and learnt gain, that a healthy sensor does not have; offset or gain
-must be significant at so many standard deviations. Offsets of real arms reach 5.8 times their residual."""
-COMMON_FAULT = 0.05
-"""The same of a gain of all torques; its prior draws what is learnt to a third of the truth."""
+OFFSET_FAULT, UNUSUAL, GAIN_FAULT, CERTAIN = 6.5, 4.0, 0.05, 3.0
+"""Mean residual of a joint over the arm's own, learnt offset over that of usual arms, and learnt gain of all torques,
+that healthy sensors do not have; what is learnt must be significant at so many standard deviations. Mean residuals of
+real arms reach 5.8 times their own; the prior of the gain draws what is learnt to a third of the truth."""
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 WITH_HAND = ("panda_ledezma",)
@@ -107,7 +106,7 @@ SENTENCES = {
         "sensors, or identify the arm (panda-dynamics identify)"
     ),
     "sensor": (
-        "the torque of joint {joint} is off by {by}: calibrate its sensor, or identify the arm "
+        "the torque of joint {joint} is off by {offset:+.2g} N m: calibrate its sensor, or identify the arm "
         "(panda-dynamics identify)"
     ),
     "unexplained": (
@@ -270,17 +269,12 @@ class PlausibilityCheck:
         return [int(column) for column in np.argsort(joint_of) + 1], float(cost[joints, joint_of].sum())
 
     def _sensor_faults(self, errors: ArmErrors) -> Iterator[tuple[str, dict[str, Any]]]:
-        """All torques, or the joint's, whose gain or offset is far from those of healthy sensors."""
+        """The gain of all torques, or the joint's offset, that is far from those of healthy sensors."""
         gain, std = float(errors.common_gain[0]), float(errors.common_gain_std[0])
-        if abs(gain) > max(COMMON_FAULT, CERTAIN * std):
+        if abs(gain) > max(GAIN_FAULT, CERTAIN * std):
             yield "gain", {"percent": 100.0 * gain}
-        mean = self._means[2]
-        is_offset = np.abs(errors.offset) > CERTAIN * errors.offset_std
-        is_gain = np.abs(errors.gain) > CERTAIN * errors.gain_std
-        of_offset = np.where(is_offset, np.abs(mean), 0.0) / (OFFSET_FAULT * self._sigma)
-        of_gain = np.where(is_gain, np.abs(errors.gain), 0.0) / GAIN_FAULT
-        joint = int(np.argmax(np.maximum(of_offset, of_gain)))
-        if max(of_offset[joint], of_gain[joint]) >= 1.0:
-            by_gain = of_gain[joint] > of_offset[joint]
-            by = f"{100.0 * errors.gain[joint]:+.0f} %" if by_gain else f"{mean[joint]:+.2g} N m"
-            yield "sensor", {"joint": joint + 1, "by": by}
+        mean, certain = self._means[2], np.abs(errors.offset) > CERTAIN * errors.offset_std
+        size = np.maximum(np.abs(mean) / (OFFSET_FAULT * self._sigma), np.abs(errors.offset) / (UNUSUAL * OFFSET))
+        joint = int(np.argmax(size * certain))
+        if certain[joint] and size[joint] >= 1.0:
+            yield "sensor", {"joint": joint + 1, "offset": max(mean[joint], errors.offset[joint], key=abs)}

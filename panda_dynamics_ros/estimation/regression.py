@@ -36,8 +36,9 @@ from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
-ARM = PARAMETERS
-"""Column of terms and filters that belongs to the arm; those before it belong to the payload's parameters."""
+ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
+"""Columns of terms and filters that belong to the arm, to the measured torque and to the share of the residual that a
+map leaves, and their number; those before belong to the payload's parameters."""
 SETTLED = 6.0
 """Time constants of the pole after which a step has passed both filters to within 2 %."""
 
@@ -55,43 +56,62 @@ def dry_friction(friction: Friction) -> FloatArray:
     return table
 
 
-@compiled
-def arm_terms(table, friction, rotors, gain, q, dq, s, tau, momentum, bias):
-    """The arm's column of the terms (n, 11), in place: -p, and tau - friction - bias of the arm.
+class ArmModel(NamedTuple):
+    """`RobotDescription.table`, `Friction.table`, rotor inertia (n,), kg m^2, and gain of the measured torques."""
 
-    p contains the momentum of the rotors, rotors dq (n,); `gain` (n,) is an error of the measured torque.
+    table: FloatArray
+    friction: FloatArray
+    rotors: FloatArray
+    gain: float
+
+    @classmethod
+    def of(cls, robot: RobotDescription) -> ArmModel:
+        """The arm as it is described."""
+        rotors = robot.felt_rotor_inertia.copy()
+        return cls(robot.table.copy(), dry_friction(robot.friction), rotors, 0.0)
+
+
+@compiled
+def arm_terms(model, frames, q, dq, s, tau, momentum, bias):
+    """The arm's column of the terms (n, ..), in place, its joints placed: -p, and tau - friction - bias of the arm.
+
+    p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
-    frames, work, p, arm_bias = scratch((n, 12)), scratch((n, 18)), scratch(n), scratch(n)
-    place_joints(table, q, frames)
-    momentum_sample(table, frames, dq, work, p, arm_bias)
+    work, p, arm_bias = scratch((n, 18)), scratch(n), scratch(n)
+    momentum_sample(model.table, frames, dq, work, p, arm_bias)
     for i in range(n):
-        momentum[i, ARM] = -p[i] - rotors[i] * dq[i]
-        bias[i, ARM] = (1.0 - gain[i]) * tau[i] - friction_of_joint(friction[i], dq[i], s[i]) - arm_bias[i]
+        momentum[i, ARM] = -p[i] - model.rotors[i] * dq[i]
+        friction = friction_of_joint(model.friction[i], dq[i], s[i])
+        bias[i, ARM] = (1.0 - model.gain) * tau[i] - friction - arm_bias[i]
 
 
 @compiled
-def sample_terms(table, friction, rotors, gain, frame, q, dq, before, bounds, tau, s, momentum, bias):
-    """Terms of N samples, in place: momentum and bias (N, n, 11) as [Y_p | -p] and [Y_b | ..], s (N, n).
+def arm_terms_of_one(model, rows, momentum, bias):
+    """`arm_terms` (n, ..) of the first of N samples, without the mean of a residual map."""
+    frames = scratch((rows.q.shape[1], 12))
+    place_joints(model.table, rows.q[0], frames)
+    arm_terms(model, frames, rows.q[0], rows.dq[0], rows.s[0], rows.tau[0], momentum, bias)
+
+
+@compiled
+def sample_terms(model, frame, rows, before, bounds):
+    """Direction of dry friction, and momentum and bias, of N samples, in place in `rows`, but for a residual map.
 
     before, bounds: state of the dry friction, which follows.
     """
-    n = q.shape[1]
+    n = rows.q.shape[1]
     frames, S = scratch((n, 12)), scratch((n, 6))
-    for k in range(q.shape[0]):
-        presliding_step(bounds, before, q[k])
+    for k in range(rows.q.shape[0]):
+        q, dq, tau, momentum, bias = rows.q[k], rows.dq[k], rows.tau[k], rows.momentum[k], rows.bias[k]
+        presliding_step(bounds, before, q)
+        place_joints(model.table, q, frames)
+        payload_momentum_sample(model.table, frame, frames, dq, S, momentum, bias)
         for i in range(n):
-            before[i], s[k, i] = q[k, i], 0.5 * (bounds[0, i] + bounds[1, i])
-        place_joints(table, q[k], frames)
-        payload_momentum_sample(table, frame, frames, dq[k], S, momentum[k], bias[k])
-        arm_terms(table, friction, rotors, gain, q[k], dq[k], s[k], tau[k], momentum[k], bias[k])
-
-
-@compiled
-def arm_rows(table, friction, rotors, gain, q, dq, s, tau, momentum, bias):
-    """`arm_terms` of N samples."""
-    for k in range(q.shape[0]):
-        arm_terms(table, friction, rotors, gain, q[k], dq[k], s[k], tau[k], momentum[k], bias[k])
+            before[i], rows.s[k, i] = q[i], 0.5 * (bounds[0, i] + bounds[1, i])
+            momentum[i, TORQUE] = momentum[i, UNEXPLAINED] = 0.0
+            bias[i, TORQUE], bias[i, UNEXPLAINED] = tau[i], 1.0
+        arm_terms(model, frames, q, dq, rows.s[k], tau, momentum, bias)
 
 
 class Rows(NamedTuple):
@@ -99,9 +119,9 @@ class Rows(NamedTuple):
 
     stamp: (N,), s. q, dq, tau: (N, n), rad, rad/s, N m, link side.
     s: (N, n), direction of the dry friction, in [-1, 1].
-    momentum: (N, n, 11), [Y_p | -p]: of the payload's ten parameters in the flange frame, and of the arm.
-    bias: (N, n, 11), N m, [Y_b | tau - friction - bias - mean of the residual map].
-    unexplained: (N, n), share of the residual's variance that the map leaves open; one without a map.
+    mean: (N, n), N m, of the residual map; zero without one.
+    momentum: (N, n, 13), [Y_p | -p | 0 | 0]: of the payload's ten parameters in the flange frame, and of the arm.
+    bias: (N, n, 13), [Y_b | tau - friction - bias - mean | tau | share of the residual's variance that a map leaves].
     """
 
     stamp: FloatArray
@@ -109,24 +129,14 @@ class Rows(NamedTuple):
     dq: FloatArray
     tau: FloatArray
     s: FloatArray
+    mean: FloatArray
     momentum: FloatArray
     bias: FloatArray
-    unexplained: FloatArray
 
-    def part(self, first: int, end: int) -> Rows:
-        """Samples first .. end - 1 (views, not copies)."""
-        if first == 0 and end == len(self.stamp):
-            return self
-        return Rows(*(values[first:end] for values in self))
-
-
-class LearntModel(NamedTuple):
-    """`RobotDescription.table`, `Friction.table`, rotor inertia (n,), kg m^2, and gain (n,) of the measured torque."""
-
-    table: FloatArray
-    friction: FloatArray
-    rotors: FloatArray
-    gain: FloatArray
+    @property
+    def unexplained(self) -> FloatArray:
+        """(N, n), share of the residual's variance that a residual map leaves open; one without a map."""
+        return self.bias[..., UNEXPLAINED]
 
 
 class ArmTerms:
@@ -137,10 +147,7 @@ class ArmTerms:
 
     def __init__(self, robot: RobotDescription) -> None:
         self._frame, self._n = robot.frame_index("flange"), robot.n
-        self.model = LearntModel(
-            robot.table, dry_friction(robot.friction), robot.felt_rotor_inertia.copy(), np.zeros(robot.n)
-        )
-        self._map = None if robot.residual_map is None else robot.residual_map
+        self.model, self._map = ArmModel.of(robot), robot.residual_map
         self.restart()
 
     def restart(self) -> None:
@@ -150,17 +157,16 @@ class ArmTerms:
 
     def rows(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Rows:
         """The terms of N consecutive samples, checked by the caller: (N,) and (N, n), contiguous."""
-        shape = (*q.shape, ARM + 1)
-        momentum, bias, s, unexplained = np.empty(shape), np.empty(shape), np.empty(q.shape), np.ones(q.shape)
+        terms = np.empty((2, *q.shape, COLUMNS))
+        rows = Rows(stamp, q, dq, tau, np.empty(q.shape), np.zeros(q.shape), terms[0], terms[1])
         if math.isnan(self._before[0]):
             self._before[:] = q[0]
-        sample_terms(*self.model[:4], self._frame, q, dq, self._before, self._bounds, tau, s, momentum, bias)
+        sample_terms(self.model, self._frame, rows, self._before, self._bounds)
         if self._map is not None:
-            mean = np.empty(self._n)
             for k in range(len(q)):
-                evaluate_map(self._map, (q[k], dq[k], s[k]), mean, unexplained[k])
-                bias[k, :, ARM] -= mean
-        return Rows(stamp, q, dq, tau, s, momentum, bias, unexplained)
+                evaluate_map(self._map, (q[k], dq[k], rows.s[k]), rows.mean[k], rows.bias[k, :, UNEXPLAINED])
+            rows.bias[..., ARM] -= rows.mean
+        return rows
 
 
 def evaluate_map(
@@ -172,48 +178,65 @@ def evaluate_map(
     residual_sample(covariance, *residual_map.table[1:], mean, open_)
 
 
-def with_model(rows: Rows, model: LearntModel) -> Rows:
-    """The same samples with the terms of another model of the arm."""
-    momentum, bias = rows.momentum.copy(), rows.bias.copy()
-    arm_rows(*model, rows.q, rows.dq, rows.s, rows.tau, momentum, bias)
-    return rows._replace(momentum=momentum, bias=bias)
+class FilterState(NamedTuple):
+    """Both low-pass filters of terms, (n, columns) each: outputs of the first and second, and what they got last."""
+
+    first: FloatArray
+    direct: FloatArray
+    second: FloatArray
+    middle: FloatArray
+
+    @classmethod
+    def at_rest(cls, n: int, columns: int) -> FilterState:
+        """Nothing has come yet."""
+        return cls(*np.zeros((4, n, columns)))
 
 
 @compiled
 def first_order_hold(w, dt):
-    """Coefficients of an exact low-pass step for an input that is linear between samples: a out + b0 new + b1 old."""
+    """Coefficients of an exact low-pass step for an input that is linear between samples: a out + b0 new + b1 old.
+
+    dt <= 0 starts the filter in its steady state.
+    """
+    if dt <= 0.0:
+        return 0.0, 1.0, 0.0
     a = math.exp(-w * dt)
     c = (1.0 - a) / (w * dt)
     return a, 1.0 - c, c - a
 
 
 @compiled
-def filter_step(momentum, bias, w, dt, first, previous_direct, second, previous_middle):
-    """One step of both filters of terms (n, c), in place; `second` is the result. dt <= 0 starts them in steady state.
+def filter_step(momentum, bias, w, hold, filters):
+    """One step, of the coefficients `hold`, of both filters of terms (n, ..), in place; `filters.second` is the result.
 
-    As if the arm had always been in its state, at its momentum.
+    Started, it is as if the arm had always been in its state, at its momentum.
     """
-    starts = dt <= 0.0
-    a, b0, b1 = (0.0, 1.0, 0.0) if starts else first_order_hold(w, dt)
-    for i in range(momentum.shape[0]):
-        for k in range(momentum.shape[1]):
+    a, b0, b1 = hold
+    first, direct, second, middle = filters
+    for i in range(first.shape[0]):
+        for k in range(first.shape[1]):
             derivative = w * momentum[i, k]
-            direct = derivative - bias[i, k]
-            old = 0.0 if starts else first[i, k]
-            first[i, k] = a * old + b0 * direct + b1 * previous_direct[i, k]
-            middle = derivative - first[i, k]
-            old = 0.0 if starts else second[i, k]
-            second[i, k] = a * old + b0 * middle + b1 * previous_middle[i, k]
-            previous_direct[i, k] = direct
-            previous_middle[i, k] = middle
+            new = derivative - bias[i, k]
+            first[i, k] = a * first[i, k] + b0 * new + b1 * direct[i, k]
+            direct[i, k] = new
+            new = derivative - first[i, k]
+            second[i, k] = a * second[i, k] + b0 * new + b1 * middle[i, k]
+            middle[i, k] = new
 
 
 @compiled
-def filter_rows(momentum, bias, w, steps, first, previous_direct, second, previous_middle):
-    """`filter_step` of one sample after the other, of N: (N, n, c) and (N,); the sum of the steps."""
+def filter_rows(momentum, bias, w, steps, filters, decay):
+    """`filter_step` of one sample after the other, of N: (N, n, ..) and (N,); the sum of the steps.
+
+    The entries k and m of `decay` follow (see `OnsetRegressors`).
+    """
     total = 0.0
     for k in range(steps.shape[0]):
-        filter_step(momentum[k], bias[k], w, steps[k], first, previous_direct, second, previous_middle)
+        hold = first_order_hold(w, steps[k])
+        filter_step(momentum[k], bias[k], w, hold, filters)
+        a, b0, b1 = hold
+        decay[1] = a * decay[1] + (b0 * a + b1) * decay[0]
+        decay[0] *= a
         total += steps[k]
     return total
 
@@ -227,17 +250,14 @@ class MomentumRegression:
 
     pole: rad/s.
     age: s, since the filters started; nan before the first sample.
-    filtered: (n, columns), [Y | y] after the last sample.
+    filtered: (n, columns), [Y | y | tau | share that a residual map leaves] after the last sample.
+    decay: (2,), what the samples since it was (1, 0) have made of an excess (see `OnsetRegressors`).
     """
 
-    def __init__(self, n: int, bandwidth: float, columns: int = ARM + 1) -> None:
+    def __init__(self, n: int, bandwidth: float, columns: int = COLUMNS) -> None:
         self.pole, self.age = 2.0 * math.pi * bandwidth, math.nan
-        self._first, self._old_direct, self.filtered, self.old_middle = np.zeros((4, n, columns))
-
-    @property
-    def arrays(self) -> tuple[FloatArray, ...]:
-        """The arguments of `filter_step` from `first` on."""
-        return self._first, self._old_direct, self.filtered, self.old_middle
+        self.filters, self.decay = FilterState.at_rest(n, columns), np.array([1.0, 0.0])
+        self.filtered = self.filters.second
 
     @property
     def settled(self) -> bool:
@@ -256,36 +276,8 @@ class MomentumRegression:
         """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""
         if math.isnan(self.age) or steps[0] <= 0.0:
             steps, self.age = np.concatenate(([0.0], steps[1:])), 0.0
-        self.age += filter_rows(momentum, bias, self.pole, steps, *self.arrays)
+        self.age += filter_rows(momentum, bias, self.pole, steps, self.filters, self.decay)
         return self.filtered
-
-    def change_arm(self, momentum: FloatArray, bias: FloatArray) -> None:
-        """Go on as if the arm's terms had always been larger by these (n,)."""
-        direct = self.pole * momentum - bias
-        self._old_direct[:, ARM] += direct
-        self._first[:, ARM] += direct
-        self.old_middle[:, ARM] += bias
-        self.filtered[:, ARM] += bias
-
-
-class TwoPoleFilter:
-    """A signal (m,) through the two low-pass filters of `MomentumRegression`, of this pole, rad/s."""
-
-    def __init__(self, m: int, pole: float) -> None:
-        self._pole, self._started, self._arrays = pole, False, np.zeros((4, m, 1))
-        self.value = self._arrays[2, :, 0]
-
-    def restart(self) -> None:
-        """The next sample starts the filters."""
-        self._started = False
-
-    def rows(self, steps: FloatArray, x: FloatArray) -> FloatArray:
-        """The filtered signal (m,) after N samples x (N, m), `steps` (N,) s apart."""
-        if not self._started:
-            steps, self._started = np.concatenate(([0.0], steps[1:])), True
-        terms = x[..., None]  # of a regression without momentum
-        filter_rows(np.zeros(terms.shape), terms, self._pole, steps, *self._arrays)
-        return self.value
 
 
 def recorded_rows(
@@ -307,18 +299,6 @@ def recorded_rows(
             rows = terms.rows(stamp[here], q[here], dq[here], tau[here])
             yield here, steps[here], regression.rows(steps[here], rows.momentum, rows.bias)
             first, due = here.stop, stamp[here.stop - 1] + period
-
-
-@compiled
-def decay_rows(w, steps, decay):
-    """Let k and m, the entries of `decay`, pass steps (N,), s, in place (see `OnsetRegressors`); the steps' sum."""
-    total = 0.0
-    for dt in steps:
-        total += dt
-        a, b0, b1 = first_order_hold(w, dt)
-        decay[1] = a * decay[1] + (b0 * a + b1) * decay[0]
-        decay[0] *= a
-    return total
 
 
 @compiled
@@ -358,24 +338,18 @@ class OnsetRegressors:
     def __init__(self, n: int, slots: int) -> None:
         self._first_excess, self._second_excess, self._regressors = np.zeros((3, slots, n, PARAMETERS))
         self._keep, self._mix = np.ones(slots), np.zeros(slots)
-        self._decay = np.array([1.0, 0.0])  # since the last time that it was applied to the slots
 
     def start(self, slot: int, regression: MomentumRegression, long_ago: bool = False) -> None:
         """Let the payload of `slot` appear now, or have been there since before the filters started."""
-        apply_decay(self._decay, self._keep, self._mix)
+        apply_decay(regression.decay, self._keep, self._mix)
         self._keep[slot], self._mix[slot] = 1.0, 0.0
         present = 0.0 if long_ago else 1.0
-        self._first_excess[slot] = -present * regression.old_middle[:, :PARAMETERS]
+        self._first_excess[slot] = -present * regression.filters.middle[:, :PARAMETERS]
         self._second_excess[slot] = present * regression.filtered[:, :PARAMETERS]
-
-    def follow(self, pole: float, steps: FloatArray) -> float:
-        """Follow steps (N,), s, of the regression, whose filters have this pole, rad/s; their sum."""
-        total: float = decay_rows(pole, steps, self._decay)
-        return total
 
     def regressors(self, regression: MomentumRegression) -> FloatArray:
         """(slots, n, 10), a view."""
-        apply_decay(self._decay, self._keep, self._mix)
+        apply_decay(regression.decay, self._keep, self._mix)
         onset_regressors(
             regression.filtered, self._first_excess, self._second_excess, self._keep, self._mix, self._regressors
         )

@@ -8,7 +8,6 @@ little here as it does there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -20,7 +19,7 @@ from panda_dynamics_ros.dynamics.friction import presliding_states
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.regression import ARM, TwoPoleFilter, recorded_rows
+from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -74,14 +73,15 @@ def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
-    clock, filters = MotionClock(robot.n, PRESLIDING), TwoPoleFilter(len(points), 2.0 * math.pi * options.bandwidth_hz)
+    clock, filters = MotionClock(robot.n, PRESLIDING), MomentumRegression(1, options.bandwidth_hz, len(points))
     near = covariance(_coordinates(recording), points)
     torques, weights, phi = [], [], []
     samples = recording.stamp, recording.q, recording.dq, recording.tau
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):
         if steps[0] == 0.0:
             clock.restart()
-        covariances = filters.rows(steps, near[part])
+        signals = near[part, None, :]  # the terms of a regression without momentum
+        covariances = filters.rows(steps, np.zeros(signals.shape), signals)[0]
         weight = clock.step(recording.q[part.stop - 1], float(steps.sum())) / (2.0 * NOISE_TIME)
         if weight > 0.0:
             torques.append(filtered[:, ARM].copy())

@@ -11,7 +11,7 @@ from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, TwoPoleFilter, with_model
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, arm_terms_of_one
 from panda_dynamics_ros.robot.friction import PRESLIDING
 
 POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
@@ -39,8 +39,8 @@ def columns(panda, motion):
 
 def filtered(x):
     """A signal (N, 7) through the two poles."""
-    low_pass = TwoPoleFilter(7, POLE)
-    return np.array([low_pass.rows(np.array([DT]), x[k : k + 1]).copy() for k in range(len(x))])
+    low_pass, still = MomentumRegression(1, POLE / (2.0 * np.pi), 7), np.zeros((1, 7))
+    return np.array([low_pass.step(DT, still, each[None])[0].copy() for each in x])
 
 
 def difference(motion, torques, step=STEP):
@@ -107,7 +107,7 @@ def test_tilt_delay_and_common_gain(panda, motion, columns):
 
 def test_errors_of_each_joint(panda, motion, columns):
     """Friction with its memory is that of the joints' way; `soft` is what a function of the velocity has beside it."""
-    A, arm, _ = columns
+    A, _, _ = columns
     f, (s, _) = panda.friction, presliding_states(motion.q)
     dry = f.coulomb + 0.5 * f.amplitude
     memory = panda.friction_torques(motion.dq, s) + f.amplitude * (
@@ -121,10 +121,9 @@ def test_errors_of_each_joint(panda, motion, columns):
         "rotor_inertia": arm_model.ROTOR * motion.ddq,
     }
     own = A[:, :, A.shape[2] - OWN :]
-    assert tuple(signals) == arm_model.TERMS[:5]
+    assert tuple(signals) == arm_model.TERMS
     for k, signal in enumerate(signals.values()):
         assert_columns(own[:, :, k], filtered(signal)[motion.stamp > SETTLED])
-    assert_columns(own[:, :, 5], arm_model.GAIN * arm)
 
 
 def test_a_residual_map_leaves_a_share_of_the_arm_and_all_of_the_load(panda, motion):
@@ -150,10 +149,13 @@ def test_the_model_with_errors_leaves_what_they_explain(panda, motion, rng):
     steps, through = np.full(len(tau), DT), filtered(tau)
     said, described = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
     described.rows(steps, rows.momentum, rows.bias)
-    learnt = with_model(rows, errors.model(phi))
+    learnt, model = rows._replace(momentum=rows.momentum.copy(), bias=rows.bias.copy()), errors.model(phi)
+    for k in range(len(tau)):
+        one = rows._replace(**{name: values[k : k + 1] for name, values in rows._asdict().items()})
+        arm_terms_of_one(model, one, learnt.momentum[k], learnt.bias[k])
     said.rows(steps, learnt.momentum, learnt.bias)
     for k in range(len(tau)):
-        # A gain of a joint is one of the measured torque; what it was expected to be is the same but for the error.
+        # A gain is one of the measured torque; what it was expected to be is the same but for the error.
         A = errors.step(DT, (motion.q[k], motion.dq[k], s[k]), through[k], np.zeros(7), np.ones(7))
     own = phi[errors.shared :].reshape(7, OWN)
     explained = A[:, : errors.shared] @ phi[: errors.shared] + np.sum(A[:, errors.shared :] * own, axis=1)
@@ -170,7 +172,6 @@ def test_errors_have_units(panda, rng):
     said, own = errors.errors(mean, variance), mean[errors.shared :].reshape(7, OWN)
     np.testing.assert_allclose(said.offset, RATIO * arm_model.OFFSET * own[:, 0])
     np.testing.assert_allclose(said.rotor_inertia, RATIO * arm_model.ROTOR * own[:, 4])
-    np.testing.assert_allclose(said.gain_std, RATIO * arm_model.GAIN * np.sqrt(variance[errors.shared + 5 :: OWN]))
     k = errors.shared
     np.testing.assert_allclose(said.tilt, RATIO * arm_model.TILT * mean[k - 4 : k - 2])
     np.testing.assert_allclose(said.delay, RATIO * arm_model.DELAY * mean[k - 2])

@@ -37,24 +37,26 @@ FIRST, LAST = 4, 16  # updates: the first that is followed, and the end
 def followed(jump):
     """The state after `LAST` updates of three joints, and the detector, of a jump (4 + 3,) at its first onset."""
     rng = np.random.default_rng(5)
-    regression, onset, pole = MomentumRegression(N, 3.0), OnsetRegressors(N, 1), 2.0 * np.pi * 3.0
+    (regression, own), onset, pole = (
+        (MomentumRegression(N, 3.0, 11) for _ in range(2)),
+        OnsetRegressors(N, 1),
+        6.0 * np.pi,
+    )
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
     detector = ChangeDetector(SIGMA, SETTLED * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
     for k in range(LAST):
-        regression.step(PERIOD, rng.normal(size=(N, 11)), rng.normal(size=(N, 11)))
+        for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
+            each.step(PERIOD, *terms)
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
         if k == FIRST:
-            onset.start(0, regression)
+            onset.start(0, own)
         elif k > FIRST:
-            onset.follow(pole, np.array([PERIOD]))
             phase = pole * PERIOD * (k - FIRST)
-            y += onset.regressors(regression)[0, :, :MOMENTS] @ jump[:MOMENTS]
+            y += onset.regressors(own)[0, :, :MOMENTS] @ jump[:MOMENTS]
             y += (1.0 - (1.0 + phase) * np.exp(-phase)) * jump[MOMENTS:]
         state = predict(state, DECAY, SIGMA)
         state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
         if k >= FIRST:
-            if k > FIRST:
-                detector.follow_samples(pole, np.array([PERIOD]))
             detector.follow(step, regression)
     return state, detector
 

@@ -68,7 +68,7 @@ def test_without_a_mass_nothing_is_known_of_its_place():
     ("options", "said"),
     [
         ({"max_gap_s": 0.0}, r"^max_gap_s: expected a positive number, got 0$"),
-        ({"bandwidth_hz": -1.0}, r"^bandwidth_hz: expected a positive number, got -1$"),
+        ({"max_gap_s": -1.0}, r"^max_gap_s: expected a positive number, got -1$"),
         ({"max_gap_s": np.nan}, r"^max_gap_s: expected finite numbers, got nan$"),
         ({"max_gap_s": 1.0, "width": 1.0, "gap": 1.0}, r"^options: expected any of .*max_gap_s.*, got gap, width$"),
     ],

@@ -10,8 +10,7 @@ from panda_dynamics_ros.estimation.regression import (
     ArmTerms,
     MomentumRegression,
     OnsetRegressors,
-    TwoPoleFilter,
-    with_model,
+    arm_terms_of_one,
 )
 
 POLE = 2.0 * np.pi * 3.0
@@ -86,8 +85,6 @@ def test_an_onset_is_filters_that_start_there(panda):
     limit, steps = 2e-5 * np.abs(exact).max(), np.diff(motion.stamp, prepend=motion.stamp[0])
     for k in range(len(motion.stamp)):
         regression.step(steps[k], rows.momentum[k], rows.bias[k])
-        if k:
-            slots.follow(POLE, steps[k : k + 1])
         for slot, onset in enumerate(onsets):
             if k == onset:
                 slots.start(slot, regression)
@@ -103,53 +100,44 @@ def test_an_onset_is_filters_that_start_there(panda):
 
 
 def test_a_block_is_its_samples(panda):
-    """The terms with the memory of dry friction, the regression and the signal filter."""
+    """The terms with the memory of dry friction, and the regression."""
     motion = sinusoids(0.5)
     tau = torques(panda, motion, PAYLOAD)
     steps = np.diff(motion.stamp, prepend=motion.stamp[0])
     whole, terms = terms_of(panda, motion, tau), ArmTerms(panda)
-    a, b, c, d = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0), TwoPoleFilter(7, POLE), TwoPoleFilter(7, POLE)
+    a, b = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
     for k in range(len(tau)):
         one = slice(k, k + 1)
         row = terms.rows(motion.stamp[one], motion.q[one], motion.dq[one], tau[one])
         for name in ("s", "momentum", "bias"):
             np.testing.assert_array_equal(getattr(row, name)[0], getattr(whole, name)[k])
         a.step(steps[k], row.momentum[0], row.bias[0])
-        c.rows(steps[one], tau[one])
     for part in (slice(0, 123), slice(123, 124), slice(124, None)):
         b.rows(steps[part], whole.momentum[part], whole.bias[part])
-        d.rows(steps[part], tau[part])
     np.testing.assert_array_equal(a.filtered, b.filtered)
-    np.testing.assert_array_equal(c.value, d.value)
     assert a.age == pytest.approx(b.age)
 
 
 def test_a_signal_passes_the_same_two_poles():
     stamp = np.arange(500) * 1e-3
     x = np.sin(9.0 * stamp)[:, None] * [1.0, -2.0]
-    found = TwoPoleFilter(2, POLE).rows(np.diff(stamp, prepend=0.0), x)
+    signals = x[:, None]  # the terms of a regression without momentum
+    found = MomentumRegression(1, 3.0, 2).rows(np.diff(stamp, prepend=0.0), np.zeros(signals.shape), signals)[0]
     np.testing.assert_allclose(
         found, [lsim(TWO_POLES, x[:, k], stamp)[1][-1] for k in (0, 1)], atol=1e-5
     )  # 2 (w dt)^2 / 8
 
 
-def test_another_model_is_another_arm(panda):
-    """`with_model` with the model of a second arm gives that arm's terms; `change_arm` its filters."""
-    motion, other = sinusoids(0.4), panda.with_payload(PAYLOAD)
+def test_the_terms_of_another_arm(panda):
+    """The column of another model of the arm is that of an arm that has it."""
+    motion, other = sinusoids(0.1), panda.with_payload(PAYLOAD)
     tau = torques(panda, motion)
     mine, its = terms_of(panda, motion, tau), terms_of(other, motion, tau)
-    changed = with_model(mine, ArmTerms(other).model)
-    np.testing.assert_array_equal(changed.bias, its.bias)
-    np.testing.assert_array_equal(changed.momentum, its.momentum)
-    steps, arm = np.diff(motion.stamp, prepend=0.0), np.arange(ARM + 1) == ARM
-    a, b = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
-    for each in (a, b):
-        each.rows(steps, mine.momentum, mine.bias)
-    a.change_arm(np.full(7, 0.3), np.full(7, -0.2))  # a constant momentum has no torque, a constant bias is one
-    for k in range(300):
-        np.testing.assert_allclose(a.filtered, b.filtered - 0.2 * arm, atol=1e-10)
-        a.step(1e-3, mine.momentum[k] + 0.3 * arm, mine.bias[k] - 0.2 * arm)
-        b.step(1e-3, mine.momentum[k], mine.bias[k])
+    momentum, bias = np.zeros((2, 7, ARM + 1))
+    last = type(mine)(*(values[-1:] for values in mine))
+    arm_terms_of_one(ArmTerms(other).model, last, momentum, bias)
+    np.testing.assert_array_equal(bias[:, ARM], its.bias[-1, :, ARM])
+    np.testing.assert_array_equal(momentum[:, ARM], its.momentum[-1, :, ARM])
 
 
 def test_restart_forgets(panda):
