@@ -56,7 +56,7 @@ from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
 LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
-TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.02  # rad; s; share
+TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.01  # rad; s; share
 OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
 """N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
@@ -328,6 +328,8 @@ class Noise:
 
     ratio: (n,), standard deviation of the disturbance in units of the residual model's `DISTURBANCE`; 1 at first.
     white: (n,), (N m)^2.
+    unexplained: (n,), share of the residual's variance that a residual map leaves open.
+    share: (n,), standard deviation of what a map leaves, slow changes since then included, over the whole.
     """
 
     def __init__(self, robot: RobotDescription, period: float) -> None:
@@ -342,14 +344,13 @@ class Noise:
     def restart(self) -> None:
         """Return to the residual model's level."""
         n = len(self._std)
-        self.ratio, self.unexplained = np.ones(n), np.ones(n)
+        self.ratio, self.unexplained, self.share = np.ones((3, n))
         self.white, self._motion = (WHITE * self._std) ** 2, 0.0
         self._turned = np.zeros(n)
 
-    @property
-    def share(self) -> FloatArray:
-        """(n,), standard deviation of what a residual map leaves, slow changes since then included, over the whole."""
-        return np.sqrt(self.unexplained + (1.0 - self.unexplained) * DRIFT**2)
+    def enter(self, unexplained: FloatArray) -> None:
+        """Come to a state in which a residual map leaves this share (n,) of the variance open."""
+        self.unexplained, self.share = unexplained, np.sqrt(unexplained + (1.0 - unexplained) * DRIFT**2)
 
     @property
     def std(self) -> FloatArray:

@@ -185,8 +185,10 @@ class Watch(NamedTuple):
         """Nothing is known of the arm's noise."""
         clock = np.zeros(1, CLOCK)
         clock["step"], clock["paused"] = math.inf, -math.inf
-        loudness, line = np.full(3, FIRST_LEVEL**8), np.zeros((SLOTS, 4, n))
-        return cls(*np.zeros((5, n)), line, np.ones((3, 2, n)), loudness, np.zeros(2), clock, np.zeros(n), np.ones(n))
+        mean, variance, moved, turned, direction, e = np.zeros((6, n))
+        line, noise, loudness = np.zeros((SLOTS, 4, n)), np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
+        known = mean, variance, moved, turned, direction, line, noise, loudness
+        return cls(*known, np.zeros(2), clock, e, np.ones(n))
 
 
 class Settings(NamedTuple):

@@ -231,11 +231,9 @@ def nothing_is_carried(mass: float, variance: float, std: float, odds: float) ->
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
-def perhaps_nothing(state: GaussianState, place: slice, payload_std: FloatArray, odds: float) -> GaussianState:
-    """The state in which the payload at `place` is perhaps none (see `nothing_is_carried`), or of payload_std (10,)."""
-    k = place.start
-    empty = nothing_is_carried(float(state.mean[k]), float(state.covariance[k, k]), float(payload_std[0]), odds)
-    return state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]), empty)
+def nothing(payload_std: FloatArray) -> GaussianState:
+    """What counts as nothing: a payload (10,) of `NOTHING`, with the proportions of the prior payload_std (10,)."""
+    return GaussianState(np.zeros(PARAMETERS), np.diag((payload_std * (NOTHING / payload_std[0])) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +271,8 @@ class Change:
     ) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
-        Was something carried before a pick, or is after a release? See `perhaps_nothing`. What was picked up before is
+        Was something carried before a pick, or is after a release? See `nothing_is_carried`: both answers count
+        by their probability. What was picked up before is
         `carried`, and what `flows` is not put down.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
@@ -283,7 +282,11 @@ class Change:
         P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
         state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
         if not (carried if self.kind == PICK else flows):
-            state = perhaps_nothing(state, past if self.kind == PICK else THETA, payload_std, EMPTY_ODDS)
+            place = past if self.kind == PICK else THETA
+            mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
+            empty = nothing_is_carried(float(mass), float(variance), float(payload_std[0]), EMPTY_ODDS)
+            none = nothing(payload_std)
+            state = state.conditioned(place, none.mean, np.sqrt(none.covariance.diagonal()), empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])

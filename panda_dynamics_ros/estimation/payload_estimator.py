@@ -51,7 +51,8 @@ from panda_dynamics_ros.estimation.hypotheses import (
     Change,
     ChangeDetector,
     can_change,
-    perhaps_nothing,
+    nothing,
+    nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -418,7 +419,7 @@ class PayloadEstimator:
         filtered, noise, tare = self.regression.filtered, self._noise, self._tare
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
-            noise.unexplained = filtered[:, UNEXPLAINED].copy()
+            noise.enter(filtered[:, UNEXPLAINED].copy())
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
         decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
@@ -686,7 +687,9 @@ class PayloadEstimator:
         if (
             last is None and pending is None and going is None and theta.mean[0] > 0.0
         ):  # there from the start, if at all
-            theta = perhaps_nothing(theta, THETA, self.options.prior_std, START_ODDS)
+            mass, variance, std = theta.mean[0], theta.covariance[0, 0], self.options.mass_std
+            empty = nothing_is_carried(float(mass), float(variance), std, START_ODDS)
+            theta = theta.mixed(nothing(self.options.prior_std), empty)
         estimate = published_estimate(
             theta.mean, theta.covariance, self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,
