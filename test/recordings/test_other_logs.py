@@ -228,23 +228,6 @@ def test_a_dataset_of_another_file_is_not_followed(tmp_path):
         load_dataset(tmp_path / "links.h5")
 
 
-@pytest.mark.parametrize(
-    ("time", "each"),
-    [
-        ("timestamp", ("joint_pos_{}", "joint_vel_{}", "joint_effort_{}")),
-        ("Time (s)", ("fr3_joint{}.position", "fr3_joint{}.velocity", "fr3_joint{}.effort")),
-        ("T", ("Q{}", "DQ{}", "Tau{}")),
-    ],
-)
-def test_an_error_suggests_a_map_of_columns_that_reads_the_table(time, each, tmp_path):
-    goals = [f"q_d{i}" for i in range(7)]  # what the arm should do is not what it did
-    names = [time, *goals, *(name.format(i) for name in each for i in range(7))]
-    path = table(tmp_path / "log.csv", names, np.column_stack((1e-3 * MS, 0 * Q, Q, DQ, TAU)))
-    with pytest.raises(DataError, match="perhaps --columns") as raised:
-        load_dataset(path)
-    assert_read(load_dataset(path, columns=str(raised.value).split('"')[1]))
-
-
 def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):
     """As a flipped bit leaves it in a file without checksums."""
     q = Q.copy()
