@@ -90,18 +90,19 @@ def annotate_in_worker(message: str) -> list[Row]:
     fields, source = json.loads(message)
     task, thread = Task(*fields), threading.get_ident()
     if thread in _workers and _workers[thread].task != task:
-        _workers.pop(thread).close()
+        _workers.pop(thread).end()
     worker = _workers[thread] = _workers.get(thread) or _Worker(task)
-    rows = worker.annotate(Source(*source))
-    if worker.has_ended:
+    rows: list[Row] | None = worker.ask(source)
+    if rows is None:
         del _workers[thread]
+        return task.failure(Source(*source), f"the worker {worker.how_it_ended()}")
     return rows
 
 
 def end_workers() -> None:
     """End the processes of all threads."""
     while _workers:
-        _workers.popitem()[1].close()
+        _workers.popitem()[1].end()
 
 
 class _Worker:
@@ -118,18 +119,10 @@ class _Worker:
             text=True,  # JSON, all of it ASCII
             env=one_core(),
         )
-        if self._ask(task._asdict()) is None:
-            raise WorkerError(f"a worker could not start: it {self._how_it_ended()}")
+        if self.ask(task._asdict()) is None:
+            raise WorkerError(f"a worker could not start: it {self.how_it_ended()}")
 
-    @property
-    def has_ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def annotate(self, source: Source) -> list[Row]:
-        rows: list[Row] | None = self._ask(source)
-        return self.task.failure(source, f"the worker {self._how_it_ended()}") if rows is None else rows
-
-    def _ask(self, message: object) -> Any:
+    def ask(self, message: object) -> Any:
         """The answer to a message; None where the process has ended."""
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
@@ -137,24 +130,22 @@ class _Worker:
         answer = self._process.stdout.readline()
         return json.loads(answer) if answer.endswith("\n") else None
 
-    def _how_it_ended(self) -> str:
+    def how_it_ended(self) -> str:
         code = self._process.wait()
         self._stderr.seek(0)
         last = self._stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-        self.close()
+        self.end()
         if -code == signal.SIGALRM:
             return f"was given up after {self.task.patience_s:g} s without a sample"
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}: {''.join(last)[-200:]}"
 
-    def close(self) -> None:
+    def end(self) -> None:
         """End the process, whatever it does."""
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._stderr):
-            with contextlib.suppress(BrokenPipeError):  # of what it has not read
-                stream.close()  # type: ignore[union-attr]
+        with contextlib.suppress(BrokenPipeError), self._stderr, self._process:  # of what it has not read
+            self._process.wait()
 
 
 _workers: dict[int, _Worker] = {}  # by thread
