@@ -79,10 +79,11 @@ def load_dataset(
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
 
 
-class SampleBlocks(Iterator[JointDataset]):
+class SampleBlocks:
     """The samples of `load_dataset`, about `size` at a time and in order of time; parameters and errors are the same.
 
-    Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a whole.
+    They can be read once. Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a
+    whole.
 
     path: what is read.
     rejected: how many samples were left out so far, by reason; complete after the last block.
@@ -111,17 +112,13 @@ class SampleBlocks(Iterator[JointDataset]):
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self.rejected, self._example = Counter[str](), ""
-        self._blocks = self._read()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else is to be said of the file, a line each; complete after the last block."""
         return self._stream.notes
 
-    def __next__(self) -> JointDataset:
-        return next(self._blocks)
-
-    def _read(self) -> Iterator[JointDataset]:
+    def __iter__(self) -> Iterator[JointDataset]:
         samples, found = self._in_order(self._usable()), False
         while rows := list(islice(samples, self._size)):
             found = True
