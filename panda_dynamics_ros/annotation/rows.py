@@ -72,7 +72,7 @@ COLUMNS: dict[str, Column] = {
     "bytes": Column("int", RECORDING, "size of the recording's files"),
     "sha256": Column("text", RECORDING, "of their contents, in the order of their names"),
     "robot": Column("text", RECORDING, "name of the arm's model"),
-    "robot_sha256": Column("text", RECORDING, "of its YAML file"),
+    "robot_sha256": Column("text", RECORDING, "of its YAML file, and of its residual map"),
     "options": Column("text", RECORDING, "options of the run, as JSON"),
     "package_version": Column("text", RECORDING, "of panda_dynamics_ros"),
 }
