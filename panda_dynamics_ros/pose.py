@@ -17,7 +17,7 @@ rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,22 +63,21 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
     """
-    R = checks.rotation_matrix(R, "R")
-    outer = np.stack([np.stack(row, axis=-1) for row in _outer_product(np.moveaxis(R, (-2, -1), (0, 1)))], axis=-2)
-    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
-    return canonical(row / np.linalg.norm(row, axis=-1, keepdims=True))
-
-
-def _outer_product(R: Any) -> tuple[tuple[Any, ...], ...]:
-    """4 q q^T from the entries R[i][j], which are numbers or arrays."""
-    (a, b, c), (d, e, f), (g, h, i) = R
-    return (
+    (a, b, c), (d, e, f), (g, h, i) = np.moveaxis(checks.rotation_matrix(R, "R"), (-2, -1), (0, 1))
+    outer = _matrices(
         (1.0 + a - e - i, d + b, g + c, h - f),
         (d + b, 1.0 - a + e - i, h + f, c - g),
         (g + c, h + f, 1.0 - a - e + i, d - b),
         (h - f, c - g, d - b, 1.0 + a + e + i),
     )
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    return canonical(row / np.linalg.norm(row, axis=-1, keepdims=True))
+
+
+def _matrices(*rows: Sequence[FloatArray]) -> FloatArray:
+    """Matrices (..., k, l) of k rows of l entries (...)."""
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def canonical(quat: FloatArray) -> FloatArray:
@@ -94,12 +93,11 @@ def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
     x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
-    rows = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return _matrices(
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
 
 
 def _unit(quat: ArrayLike) -> FloatArray:
@@ -164,9 +162,8 @@ def measure_pose_to_matrix(p: ArrayLike) -> FloatArray:
 def rotation_from_rpy(rpy: FloatArray) -> FloatArray:
     """R = Rz(yaw) Ry(pitch) Rx(roll), (..., 3, 3), of angles (..., 3) in rad about fixed axes, as URDF has them."""
     (sx, sy, sz), (cx, cy, cz) = (np.moveaxis(f(rpy), -1, 0) for f in (np.sin, np.cos))
-    rows = [
-        [cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
-        [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
-        [-sy, cy * sx, cy * cx],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return _matrices(
+        (cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx),
+        (sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx),
+        (-sy, cy * sx, cy * cx),
+    )

@@ -158,7 +158,8 @@ def _annotated(
     if not sources:
         return
     with open_executor(jobs, scheduler) as executor:
-        by_future = {executor.submit(annotate_in_worker, json.dumps([task, source])): source for source in sources}
+        text = json.dumps(task)
+        by_future = {executor.submit(annotate_in_worker, text, json.dumps(source)): source for source in sources}
         for future in as_completed(list(by_future)):
             source = by_future.pop(future)
             try:

@@ -72,7 +72,7 @@ COLUMNS: dict[str, Column] = {
     "bytes": Column("int", RECORDING, "size of the recording's files"),
     "sha256": Column("text", RECORDING, "of their contents, in the order of their names"),
     "robot": Column("text", RECORDING, "name of the arm's model"),
-    "robot_sha256": Column("text", RECORDING, "of its YAML file"),
+    "robot_sha256": Column("text", RECORDING, "of its YAML file, and of its residual map"),
     "options": Column("text", RECORDING, "options of the run, as JSON"),
     "package_version": Column("text", RECORDING, "of panda_dynamics_ros"),
 }
@@ -100,11 +100,12 @@ def annotate(
     Raises DataError, ArgumentError: see `load_dataset` and `ArmMonitor`.
     """
     blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns, episode)
-    follower = Follower(robot, **options)
+    follower, names = Follower(robot, **options), tuple[str, ...]()
     for each in blocks:
         follower.add(each.stamp, each.q, each.dq, each.tau)
+        names = each.names
         progress()
-    found = follower.findings(blocks.names, blocks.rejected)
+    found = follower.findings(names, blocks.rejected)
     row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}
     return [
         {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))

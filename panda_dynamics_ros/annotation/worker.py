@@ -8,6 +8,7 @@ lines: that it is ready, then the rows of each.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
@@ -35,6 +36,7 @@ from panda_dynamics_ros.untrusted import one_core, python_command
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
+ROBOT, RESIDUAL_MAP = "robot.yaml", "robot.residual.npz"  # as `write_robot` calls the second
 
 
 class WorkerError(PandaDynamicsError, RuntimeError):
@@ -44,13 +46,16 @@ class WorkerError(PandaDynamicsError, RuntimeError):
 class Task(NamedTuple):
     """How to annotate each recording.
 
-    robot: the arm's YAML file as text, so that other machines need no file; `robot_sha256` is of it.
+    robot: the arm's YAML file as text, so that other machines need no file.
+    residual_map: the file that it names, in base64; empty where the arm has none.
+    robot_sha256: of both.
     options: keyword arguments of `annotate`.
     patience_s: a recording is given up if no sample of it was read for longer.
     memory_gib: that a worker may take.
     """
 
     robot: str
+    residual_map: str
     robot_sha256: str
     options: dict[str, Any]
     patience_s: float = 300.0
@@ -60,9 +65,18 @@ class Task(NamedTuple):
     def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
         """The task for a robot; RobotDescriptionError where a link of it cannot exist."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
-            text = write_robot(robot, Path(folder) / "robot.yaml").read_text(encoding="utf-8")
+            text = write_robot(robot, Path(folder) / ROBOT).read_text(encoding="utf-8")
+            residual_map = b"" if robot.residual_map is None else (Path(folder) / RESIDUAL_MAP).read_bytes()
         given = {name: value for name, value in options.items() if value is not None}
-        return cls(text, hashlib.sha256(text.encode()).hexdigest(), given, **limits)
+        sha256 = hashlib.sha256(text.encode() + residual_map).hexdigest()
+        return cls(text, base64.b64encode(residual_map).decode(), sha256, given, **limits)
+
+    def load_robot(self) -> RobotModel:
+        """The arm."""
+        with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
+            (Path(folder) / ROBOT).write_text(self.robot, encoding="utf-8")
+            (Path(folder) / RESIDUAL_MAP).write_bytes(base64.b64decode(self.residual_map))
+            return load_robot(Path(folder) / ROBOT)
 
     def provenance(self, source: Source) -> Row:
         """The columns that every recording's row has, also that of a failure."""
@@ -82,32 +96,32 @@ class Task(NamedTuple):
         return [self.provenance(source) | {"error": " ".join(error.split())}]
 
 
-def annotate_in_worker(message: str) -> list[Row]:
+def annotate_in_worker(task: str, source: str) -> list[Row]:
     """The rows of one recording, by this thread's process; WorkerError where it cannot be started.
 
-    `message` is `[task, source]` as JSON: text, since Dask looks into tuples for results of other tasks.
+    Both are JSON of a `Task` and a `Source`: text, since Dask looks into tuples for results of other tasks.
     """
-    fields, source = json.loads(message)
-    task, thread = Task(*fields), threading.get_ident()
+    thread = threading.get_ident()
     if thread in _workers and _workers[thread].task != task:
-        _workers.pop(thread).close()
+        _workers.pop(thread).end()
     worker = _workers[thread] = _workers.get(thread) or _Worker(task)
-    rows = worker.annotate(Source(*source))
-    if worker.has_ended:
+    rows: list[Row] | None = worker.ask(source)
+    if rows is None:
         del _workers[thread]
+        return Task(*json.loads(task)).failure(Source(*json.loads(source)), f"the worker {worker.how_it_ended()}")
     return rows
 
 
 def end_workers() -> None:
     """End the processes of all threads."""
     while _workers:
-        _workers.popitem()[1].close()
+        _workers.popitem()[1].end()
 
 
 class _Worker:
     """This module in a process of its own, seen from outside."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: str) -> None:
         self.task = task
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
         self._process = subprocess.Popen(
@@ -118,43 +132,33 @@ class _Worker:
             text=True,  # JSON, all of it ASCII
             env=one_core(),
         )
-        if self._ask(task._asdict()) is None:
-            raise WorkerError(f"a worker could not start: it {self._how_it_ended()}")
+        if self.ask(task) is None:
+            raise WorkerError(f"a worker could not start: it {self.how_it_ended()}")
 
-    @property
-    def has_ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def annotate(self, source: Source) -> list[Row]:
-        rows: list[Row] | None = self._ask(source)
-        return self.task.failure(source, f"the worker {self._how_it_ended()}") if rows is None else rows
-
-    def _ask(self, message: object) -> Any:
-        """The answer to a message; None where the process has ended."""
+    def ask(self, message: str) -> Any:
+        """The answer to a line; None where the process has ended."""
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            print(json.dumps(message), file=self._process.stdin, flush=True)
+            print(message, file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         return json.loads(answer) if answer.endswith("\n") else None
 
-    def _how_it_ended(self) -> str:
+    def how_it_ended(self) -> str:
         code = self._process.wait()
         self._stderr.seek(0)
         last = self._stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-        self.close()
+        self.end()
         if -code == signal.SIGALRM:
-            return f"was given up after {self.task.patience_s:g} s without a sample"
+            return f"was given up after {Task(*json.loads(self.task)).patience_s:g} s without a sample"
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}: {''.join(last)[-200:]}"
 
-    def close(self) -> None:
+    def end(self) -> None:
         """End the process, whatever it does."""
         self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._stderr):
-            with contextlib.suppress(BrokenPipeError):  # of what it has not read
-                stream.close()  # type: ignore[union-attr]
+        with contextlib.suppress(BrokenPipeError), self._stderr, self._process:  # of what it has not read
+            self._process.wait()
 
 
 _workers: dict[int, _Worker] = {}  # by thread
@@ -183,7 +187,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints goes to standard error
-    task = Task(**json.loads(sys.stdin.readline()))
+    task = Task(*json.loads(sys.stdin.readline()))
 
     def be_alive() -> None:
         signal.setitimer(signal.ITIMER_REAL, task.patience_s)  # SIGALRM ends the process, also where a library hangs
@@ -192,9 +196,7 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         print(json.dumps(content), file=answers, flush=True)
 
-    with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
-        (Path(folder) / "robot.yaml").write_text(task.robot, encoding="utf-8")
-        robot = load_robot(Path(folder) / "robot.yaml")
+    robot = task.load_robot()
     warm_up("suite", report=lambda _: None)
     # Of the data alone: maps of files and of code are not counted.
     most = int(task.memory_gib * GIBIBYTE)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -37,9 +36,6 @@ _UNITS = {
     "tau": {"Nm": 1.0},
     EXTERNAL: {"Nm": 1.0},
 }
-_LIKELY = {"tau": "tau|torque|eff", "dq": "vel|dq|qd", "q": "pos|angle|q", "t": "time|stamp|^t$"}
-"""What is in the names that others give to the fields, the first that fits."""
-_UNLIKELY = re.compile("ext|des|cmd|command|goal|target|_d(?![a-z])")
 _TERM = re.compile(r"(?P<name>.+?)(\[(?P<first>\d*):(?P<last>\d*)\])?(:(?P<unit>[A-Za-z]+))?")
 
 
@@ -114,30 +110,6 @@ def _columns(term: Term, widths: Mapping[str, int]) -> list[str]:
     while first is not None and (name := f"{before}{first + len(names)}{after}") in widths:
         names.append(name)
     return names
-
-
-def shortened(widths: Mapping[str, int]) -> dict[str, int]:
-    """The names of columns with # in place of their last number, once each, and how many numbers a row of each has.
-
-    What is a number and nothing else is none of these.
-    """
-    found = Counter[str]()
-    for name, width in widths.items():
-        found[re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name)] += width
-    return dict(found)
-
-
-def suggested(widths: Mapping[str, int]) -> str:
-    """A map of columns by what their names look like; empty where it would not fit."""
-    found = dict[str, str]()
-    for name, width in shortened(widths).items():
-        if re.fullmatch(r"[\w.#/() \[\]-]+", name) and not _UNLIKELY.search(name.lower()):
-            field = next((each for each, words in _LIKELY.items() if re.search(words, name.lower())), "")
-            if (width > 1) == (field != "t"):
-                found.setdefault(field, name)
-    words = [f"{field}={found[field]}" for field in FIELDS if field in found]
-    text = " ".join(f"'{word}'" if " " in word else word for word in words)
-    return text if set(NEEDED) <= set(found) and ColumnMap.of(text).fits(widths) else ""
 
 
 OWN = ColumnMap.of("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#", "panda_dynamics_ros")

@@ -7,11 +7,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
@@ -79,10 +79,11 @@ def load_dataset(
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
 
 
-class SampleBlocks(Iterator[JointDataset]):
+class SampleBlocks:
     """The samples of `load_dataset`, about `size` at a time and in order of time; parameters and errors are the same.
 
-    Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a whole.
+    They can be read once. Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a
+    whole.
 
     path: what is read.
     rejected: how many samples were left out so far, by reason; complete after the last block.
@@ -110,96 +111,79 @@ class SampleBlocks(Iterator[JointDataset]):
         self._arm_prefix, self._size = arm_prefix, size
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
-        self._waiting: list[JointStateSample] = []  # their fields are of the arm's joints, in its order
-        self._before = self._latest = -math.inf  # the stamp before the next one, and the largest sound one so far
         self.rejected, self._example = Counter[str](), ""
-        self._blocks = self._read()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the arm's joints as recorded; none before the first block."""
-        return self._mapping.joint_names if self._mapping is not None else ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else is to be said of the file, a line each; complete after the last block."""
         return self._stream.notes
 
-    def __next__(self) -> JointDataset:
-        return next(self._blocks)
-
-    def _read(self) -> Iterator[JointDataset]:
-        found = False
-        for sample in self._stream:
-            self._add(sample)
-            # One more: whether a stamp is sound shows in the next one.
-            if len(self._waiting) > self._size and (block := self._block(self._size)) is not None:
-                found = True
-                yield block
-        self.rejected.update(self._stream.rejected)
-        if (block := self._block(len(self._waiting))) is not None:
-            yield block
-        elif not found:
+    def __iter__(self) -> Iterator[JointDataset]:
+        samples, found = self._in_order(self._usable()), False
+        while rows := list(islice(samples, self._size)):
+            found = True
+            yield self._block(rows)
+        if not found:
             counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
             among = f"none among {self.rejected.total()} ({counts}){self._example}" if counts else "none at all"
             raise DataError(f"{self.path}: expected usable samples, got {among}")
 
-    def _block(self, count: int) -> JointDataset | None:
-        """What is usable of the first `count` samples that are waiting; None where nothing is."""
-        if self._mapping is None:
-            return None
-        # Two arms that publish on one topic in turn show only in all names together.
-        names = resolve_joint_names(sorted(set().union(*self._names_seen)), self._wanted, self._arm_prefix)
-        if names != self._mapping.joint_names:
-            both = f"{self._mapping.joint_names[0]} and {names[0]}"
-            raise ArgumentError(
-                f"arm_prefix: expected the prefix of one arm (or joint_names), got {both} to choose from"
-            )
-        keep = self._in_order(count)
-        rows = [row for row, is_kept in zip(self._waiting, keep, strict=False) if is_kept]
-        del self._waiting[:count]
-        if not rows:
-            return None
-
+    def _block(self, rows: list[JointStateSample]) -> JointDataset:
         def column(name: str) -> Any:
             """All rows have the field, or none."""
             return None if getattr(rows[0], name) is None else np.array([getattr(row, name) for row in rows])
 
         stamp, q, dq, tau = (column(name) for name in ("stamp", "position", "velocity", "effort"))
         more = {"recorded_ns": column("recorded_ns"), "tau_ext": column("external")}
-        return JointDataset(stamp, q, dq, tau, names, str(self.path), **more)
+        return JointDataset(stamp, q, dq, tau, rows[0].names, str(self.path), **more)
 
-    def _add(self, sample: JointStateSample) -> None:
-        self._names_seen.add(sample.names)
-        try:
-            if self._mapping is None:
-                self._mapping = JointMapping(resolve_joint_names(sample.names, self._wanted, self._arm_prefix))
-            fields = self._mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
-            if not math.isfinite(sample.stamp):
-                raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
-            if abs(sample.stamp) >= LATEST_STAMP:
-                raise SampleError(f"stamp: expected s, below 2^31, got {sample.stamp:g}: ns, us or ms?", NOT_SECONDS)
-            if self._gate is not None:
-                self._gate.check(sample.stamp, *fields)
-        except SampleError as error:
-            self.rejected[error.reason] += 1
-            self._example = self._example or f"; for example {error}"
-            return
-        names = self._mapping.joint_names
-        self._waiting.append(JointStateSample(sample.stamp, names, *fields, sample.recorded_ns, sample.external))
+    def _usable(self) -> Iterator[JointStateSample]:
+        """The samples of the arm's joints alone, in its order; those that cannot be used are counted as rejected."""
+        for sample in self._stream:
+            try:
+                mapping = self._mapping_for(sample.names)
+                fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
+                if not math.isfinite(sample.stamp):
+                    raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
+                if abs(sample.stamp) >= LATEST_STAMP:
+                    got = f"{sample.stamp:g}: ns, us or ms?"
+                    raise SampleError(f"stamp: expected s, below 2^31, got {got}", NOT_SECONDS)
+                if self._gate is not None:
+                    self._gate.check(sample.stamp, *fields)
+            except SampleError as error:
+                self.rejected[error.reason] += 1
+                self._example = self._example or f"; for example {error}"
+                continue
+            yield JointStateSample(sample.stamp, mapping.joint_names, *fields, sample.recorded_ns, sample.external)
+        self.rejected.update(self._stream.rejected)
 
-    def _in_order(self, count: int) -> NDArray[np.bool_]:
-        """Which of the first `count` samples come after all before them; the others are counted as rejected."""
-        stamps = np.array([self._before, *(row.stamp for row in self._waiting[: count + 1]), math.inf])
-        before, stamps, after = stamps[:count], stamps[1 : count + 1], stamps[2 : count + 2]
-        # One such stamp would make all that follow it backward ones.
-        ahead = (before < after) & (after < stamps - STAMP_JUMP) & (before < stamps - STAMP_JUMP)
-        sound = np.where(ahead, -math.inf, stamps)
-        latest = np.maximum.accumulate(np.concatenate([[self._latest], sound]))
-        self._latest, latest = float(latest[-1]), latest[:-1]
-        self._before = float(stamps[-1]) if count else self._before
-        duplicate, backward = ~ahead & (stamps == latest), ~ahead & (stamps < latest)
-        for reason, bad in ((DUPLICATE_STAMP, duplicate), (BACKWARD_STAMP, backward), (FUTURE_STAMP, ahead)):
-            if bad.any():
-                self.rejected[reason] += int(bad.sum())
-        return ~(ahead | duplicate | backward)
+    def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
+        """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""
+        if self._mapping is None:
+            self._mapping = JointMapping(resolve_joint_names(names, self._wanted, self._arm_prefix))
+        if names not in self._names_seen:
+            self._names_seen.add(names)
+            one = self._mapping.joint_names
+            other = resolve_joint_names(sorted(set().union(*self._names_seen)), self._wanted, self._arm_prefix)
+            if other != one:
+                choice = f"{one[0]} and {other[0]} to choose from"
+                raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")
+        return self._mapping
+
+    def _in_order(self, samples: Iterator[JointStateSample]) -> Iterator[JointStateSample]:
+        """Those whose stamps come after all before them; the others are counted as rejected."""
+        latest = before = -math.inf
+        for sample, following in pairwise(chain(samples, [None])):
+            assert sample is not None
+            stamp, after = sample.stamp, math.inf if following is None else following.stamp
+            # One such stamp would make all that follow it backward ones.
+            if before < after and max(before, after) < stamp - STAMP_JUMP:
+                self.rejected[FUTURE_STAMP] += 1
+            elif stamp == latest:
+                self.rejected[DUPLICATE_STAMP] += 1
+            elif stamp < latest:
+                self.rejected[BACKWARD_STAMP] += 1
+            else:
+                latest = stamp
+                yield sample
+            before = stamp

@@ -19,7 +19,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap, shortened, suggested
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz, refused
 
@@ -120,17 +120,15 @@ class TableStream(SampleStream):
 
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
-    """What a table lacks."""
-    there = list(shortened(widths))
+    """What a table lacks; columns that are numbered are shown once, with # for their last number."""
+    there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in widths))
     shown = ", ".join(" ".join(name.split())[:40] for name in there[:8]) or "an empty file"
     shown += ", ..." if len(there) > 8 else ""
-    suggestion = suggested(widths)
-    hint = suggestion and f'; perhaps --columns "{suggestion}"'
     missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
-        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}{hint}"
+        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
     names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}{hint}"
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------

@@ -101,10 +101,3 @@ class JointDataset:
     def __repr__(self) -> str:
         counts = f"{len(self.stamp)} samples of {len(self.names)} joints over {self.duration_s:.1f} s"
         return f"JointDataset({counts}, {self.rate_hz:.6g} Hz, {sum(self.rejected.values())} left out, {self.source!r})"
-
-    @property
-    def gaps(self) -> FloatArray:
-        """(k, 2), s: stamp before each step that is longer than twice the median, and the step's length."""
-        steps = np.diff(self.stamp)
-        long = np.flatnonzero(steps > 2.0 * self.period_s)
-        return np.column_stack([self.stamp[long], steps[long]])

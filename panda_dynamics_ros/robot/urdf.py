@@ -376,25 +376,12 @@ def _frame_along(axis: FloatArray) -> FloatArray:
 
 def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, strict: bool) -> InertialParameters:
     """One body of the links that move together, in the joint frame."""
-    bodies, massless = [], []
-    for link, T_link_part in parts.items():
-        body = tree.links[link]
-        if body is None:
-            continue
-        if body.mass == 0.0 and not (body.is_physical() or strict):
-            massless.append(link)
-        else:
-            body = require_physical(body, f"link {link}", strict=strict)
-        bodies.append(body.transformed(T_link_frame.T @ T_link_part))
-    whole = reduce(add, bodies) if bodies else InertialParameters.zero()
-    if massless and whole.mass > 0.0:
-        warnings.warn(
-            f"link {', '.join(massless)}: no body has inertia without mass; it is taken for that of the links fixed to "
-            f"it ({whole.mass:g} kg)",
-            stacklevel=2,
-        )
-    # Where no mass is fixed to it, such an inertia is left out.
-    return require_physical(whole, f"link {', '.join(massless)}", strict=False) if massless else whole
+    bodies = [
+        require_physical(body, f"link {link}", strict=strict).transformed(T_link_frame.T @ T_link_part)
+        for link, T_link_part in parts.items()
+        if (body := tree.links[link]) is not None
+    ]
+    return reduce(add, bodies) if bodies else InertialParameters.zero()
 
 
 def _limit(joint: Joint, key: str) -> float:

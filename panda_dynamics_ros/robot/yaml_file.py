@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import reduce
@@ -32,7 +31,7 @@ from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
 from panda_dynamics_ros.untrusted import is_file, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
-LARGEST_YAML, MOST_VALUES = 1 << 20, 100_000  # bytes, values: an arm has about 5,000 bytes
+LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
 LONGEST_NUMBER = 1000  # characters; one in sixties, as YAML has them, takes time with the square of its length
 YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
 REQUIRED = ("name", "joint_names", "inertia_about", "links", "limits", "residual")
@@ -114,27 +113,15 @@ def find_description(
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML whose aliases stand for a bounded number of values: a few lines of them can stand for billions."""
+    """YAML without what takes any memory or time of a few bytes: aliases, and numbers of many digits."""
 
-    def get_single_node(self) -> Any:
-        node = super().get_single_node()
-        if node is not None and _value_count(node, {}) > MOST_VALUES:
-            what = f"aliases that stand for more than {MOST_VALUES} values"
-            raise yaml.YAMLError(f"{what}, or a number of more than {LONGEST_NUMBER} characters")
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"the alias *{self.peek_event().anchor:.60}: write its value out")
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
+            raise yaml.YAMLError(f"a number of more than {LONGEST_NUMBER} characters")
         return node
-
-
-def _value_count(node: yaml.Node, known: dict[int, float]) -> float:
-    """Number of values in a node with its aliases written out; infinite where it contains itself or what takes long."""
-    if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
-        return math.inf
-    if id(node) not in known:
-        known[id(node)] = math.inf
-        children = node.value if isinstance(node, yaml.CollectionNode) else ()
-        if isinstance(node, yaml.MappingNode):
-            children = [each for pair in children for each in pair]
-        known[id(node)] = 1.0 + sum(_value_count(child, known) for child in children)
-    return known[id(node)]
 
 
 def read_yaml(path: Path) -> Any:

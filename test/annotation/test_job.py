@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ ROOT = Path(__file__).parents[2]
 ROBOT = pdr.load_robot("panda")
 
 
-def annotate_here(message: str) -> list[Row]:
+def annotate_here(task: str, source: str) -> list[Row]:
     """What `annotate_in_worker` does, without a process."""
-    fields, source = json.loads(message)
-    rows: list[Row] = json.loads(json.dumps(annotate_source(Task(*fields), ROBOT, Source(*source), lambda: None)))
+    found = annotate_source(Task(*json.loads(task)), ROBOT, Source(*json.loads(source)), lambda: None)
+    rows: list[Row] = json.loads(json.dumps(found))
     return rows
 
 
@@ -88,7 +89,7 @@ def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path):
     task, before = TASK._replace(patience_s=2.0), set(children())
 
     def annotated(source: Source) -> list[Row]:
-        return annotate_in_worker(json.dumps([task, source]))
+        return annotate_in_worker(json.dumps(task), json.dumps(source))
 
     try:
         assert "error" not in annotated(fast)[0]
@@ -126,6 +127,16 @@ def test_a_recording_that_is_too_large_is_one_row(tmp_path):
     outcome = annotate_recordings([tmp_path], tmp_path / "table.parquet", TASK._replace(memory_gib=0.6), jobs=1)
     assert outcome.failures == {str(large): "out of memory: more than 0.6 GiB are needed"}
     assert outcome.done == 2
+
+
+def test_a_worker_knows_the_residual_map(tmp_path):
+    """Which lies in a file of its own beside the arm's."""
+    robot = pdr.learn_residual(pdr.load_dataset(EXAMPLE, ROBOT), ROBOT)
+    task = Task.of(robot, {})
+    outcome = annotate_recordings([EXAMPLE], tmp_path / "table.csv", task, jobs=1)
+    (carried,) = [row for row in read_rows(outcome.table) if row.get("carried")]
+    assert carried["mass_kg"] == pdr.replay(pdr.load_dataset(EXAMPLE, robot), robot).last.mass
+    assert task.robot_sha256 != Task.of(replace(robot, residual_map=None), {}).robot_sha256 == TASK.robot_sha256
 
 
 def test_workers_that_cannot_start_end_the_run(tmp_path):

@@ -33,14 +33,12 @@ def test_arrays_hold_the_arm_in_order(tmp_path, storage):
         assert not array.flags.writeable
 
 
-def test_rate_duration_and_gaps():
-    stamp = np.concatenate([np.arange(100), 100 + np.arange(50), 160 + np.arange(50)]) * 0.001
-    stamp[100:150] += 0.0005  # a step of 1.5 periods is none; the one of 10.5 is
+def test_rate_and_duration():
+    stamp = np.concatenate([np.arange(150), 160 + np.arange(50)]) * 0.001
     zeros = np.zeros((200, 7))
     data = JointDataset(stamp, zeros, zeros, zeros, ARM, "made up")
     assert data.rate_hz == pytest.approx(1000.0)
     assert data.duration_s == pytest.approx(0.209)
-    np.testing.assert_allclose(data.gaps, [[0.1495, 0.0105]], atol=1e-12)
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path):
@@ -191,5 +189,4 @@ def test_the_real_1khz_log(panda_1khz_log, panda):
     np.testing.assert_array_equal(data.stamp, table[:, 0])
     np.testing.assert_array_equal(np.hstack([data.q, data.dq, data.tau]), table[:, 1:])
     assert data.rate_hz == pytest.approx(1000.0, rel=0.03)  # its steps vary; the median is 0.98 ms
-    assert (data.gaps[:, 1] > 0.002).all()
-    assert len(data.gaps) > 0  # SOURCE.md: gaps of more than 2 ms
+    assert np.diff(data.stamp).max() > 0.002  # SOURCE.md: gaps of more than 2 ms

@@ -11,6 +11,7 @@ from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings import RecordingWarning
+from panda_dynamics_ros.robot.joint_dataset import stream_steps
 
 COUNT = 40
 MS = 5000.0 + 10.0 * np.arange(COUNT)  # whole milliseconds
@@ -179,7 +180,7 @@ def test_episodes_follow_each_other_or_are_chosen(tmp_path):
     with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s; --episode"):
         data = load_dataset(path, "panda")
     assert len(data.stamp) == 3 * COUNT
-    np.testing.assert_allclose(data.gaps[:, 1], 1.0)
+    np.testing.assert_allclose(stream_steps(data.stamp).pauses[:, 1], 1.0)
     one = load_dataset(path, "panda", episode=1)
     np.testing.assert_allclose(one.stamp, 1e-3 * (MS - MS[0]))
     assert one.notes == ()
@@ -226,23 +227,6 @@ def test_a_dataset_of_another_file_is_not_followed(tmp_path):
         file["observation"] = h5py.ExternalLink("trajectory.h5", "/observation")
     with pytest.raises(DataError, match="expected a header with t"):
         load_dataset(tmp_path / "links.h5")
-
-
-@pytest.mark.parametrize(
-    ("time", "each"),
-    [
-        ("timestamp", ("joint_pos_{}", "joint_vel_{}", "joint_effort_{}")),
-        ("Time (s)", ("fr3_joint{}.position", "fr3_joint{}.velocity", "fr3_joint{}.effort")),
-        ("T", ("Q{}", "DQ{}", "Tau{}")),
-    ],
-)
-def test_an_error_suggests_a_map_of_columns_that_reads_the_table(time, each, tmp_path):
-    goals = [f"q_d{i}" for i in range(7)]  # what the arm should do is not what it did
-    names = [time, *goals, *(name.format(i) for name in each for i in range(7))]
-    path = table(tmp_path / "log.csv", names, np.column_stack((1e-3 * MS, 0 * Q, Q, DQ, TAU)))
-    with pytest.raises(DataError, match="perhaps --columns") as raised:
-        load_dataset(path)
-    assert_read(load_dataset(path, columns=str(raised.value).split('"')[1]))
 
 
 def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):

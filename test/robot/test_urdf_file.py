@@ -244,17 +244,6 @@ def test_links_without_inertial_are_named(tmp_path):
         pdr.load_robot(tmp_path / "arm.urdf")
 
 
-def test_inertia_without_mass_is_that_of_the_links_fixed_to_it(tmp_path):
-    c = link("c", 0.0, six=(0.1, 0, 0, 0.1, 0, 0.1)) + joint("fixed", "b", "c")
-    (tmp_path / "arm.urdf").write_text(GOOD.replace("</robot>", f"{c}</robot>"))
-    with pytest.warns(UserWarning, match=r"^link c: no body has inertia without mass.*fixed to it \(1 kg\)"):
-        body = pdr.load_robot(tmp_path / "arm.urdf").links[0]
-    assert body.mass == 1.0
-    assert np.diag(body.inertia) == pytest.approx([0.101] * 3, abs=1e-12)
-    with pytest.raises(RobotDescriptionError, match="link c: expected a body that some distribution of mass has"):
-        pdr.load_robot(tmp_path / "arm.urdf", strict=True)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
