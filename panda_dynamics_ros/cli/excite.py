@@ -5,7 +5,6 @@ import argparse
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
@@ -38,7 +37,6 @@ def run(args: argparse.Namespace) -> None:
 
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
-    checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
     robot = load_arm(args)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))

@@ -45,10 +45,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
     add_robot(parser)
     add(
-        parser,
+        parser.add_mutually_exclusive_group(required=True),
         option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),
-        option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
         option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+    )
+    add(
+        parser,
+        option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
         option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
         JSON,
     )
@@ -56,9 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print a pose in the formats asked for."""
-    if (args.source is None) == (args.q is None):
-        given = "both" if args.source is not None else "neither"
-        raise ArgumentError(f"pose: expected either --from FORMAT VALUES or --q Q1 .. Q7, got {given}")
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
+from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
@@ -34,13 +34,14 @@ CONTRADICTED = 3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-    parser.add_argument("bag", nargs="?", metavar="BAG", help=bag)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("bag", nargs="?", metavar="BAG", help=bag)
     example = (
         "replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at 12 s "
         "and puts the payload down at 18 s"
     )
     unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
-    options.add(parser, options.flag("--example", example))
+    options.add(what, options.flag("--example", example))
     options.add_robot(parser)
     options.add_payload_options(parser)
     formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
@@ -61,8 +62,6 @@ def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
-    if args.example == (args.bag is not None):
-        raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
     args.bag = str(EXAMPLE) if args.example else args.bag
     name = "the example" if args.example else Path(args.bag).name
     checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
@@ -114,6 +113,8 @@ def _replay(
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
+    if segments:
+        tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 
@@ -122,8 +123,6 @@ def _replay(
         *write_replay_files(data, robot, result, args.output, segments),
     ]
     files += _write_bag(data, result, args.output / "results", args.bag_format)
-    if segments and not args.json:
-        console.print_segments(segments, float(data.stamp[0]))
     console.print_results(args.json, summary, tables, files)
     return result
 

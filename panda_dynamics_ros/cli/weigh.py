@@ -35,14 +35,17 @@ INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     options.add(
-        parser.add_argument_group("what to do, one of these"),
+        parser.add_argument_group("what to do").add_mutually_exclusive_group(required=True),
         options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
         options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
-        options.option("--loaded", "recordings with the payload", nargs="+", default=[], metavar="RUN"),
-        options.option("--unloaded", "recordings of the same motion without it", nargs="+", default=[], metavar="RUN"),
+        options.option("--loaded", "weigh recordings with the payload", nargs="+", metavar="RUN"),
     )
     check = "another recording with the payload, for the check at rest (default: the same)"
-    options.add(parser, options.option("--check", check, metavar="RUN"))
+    options.add(
+        parser.add_argument_group("recordings"),
+        options.option("--unloaded", "recordings of the same motion without it", nargs="+", metavar="RUN"),
+        options.option("--check", check, metavar="RUN"),
+    )
     options.add_robot(parser)
     options.add(parser, *options.RECORDING)
     options.add_payload_options(parser)
@@ -66,25 +69,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Plan, or weigh and report."""
-    modes = [name for name in ("simulate", "plan") if getattr(args, name)]
-    modes += ["loaded"] if args.loaded or args.unloaded else []
-    if len(modes) != 1:
-        raise ArgumentError(
-            "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got "
-            + (" and ".join(f"--{name}" for name in modes) or "none")
-        )
+    if bool(args.loaded) != bool(args.unloaded):
+        got = "none" if args.loaded else "some"
+        raise ArgumentError(f"--unloaded: expected recordings beside those of --loaded, and only then, got {got}")
     robot = options.load_arm(args)
-    {"plan": _plan, "simulate": _simulate, "loaded": _weigh_recordings}[modes[0]](args, robot)
+    if args.plan:
+        _plan(args, robot)
+    elif args.simulate:
+        _simulate(args, robot)
+    else:
+        _weigh_recordings(args, robot)
 
 
 def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
-    height = checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
     if args.start is None and robot.n != len(READY):
         raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
     start = READY if args.start is None else args.start
     options.radians(start, "--start")
     start = checks.exactly(start, (robot.n,), "--start").tolist()
-    return weighing_motion(robot, start, table_height=height, reach=args.reach, trials=args.trials, seed=args.seed)
+    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
+    return weighing_motion(robot, start, **search)
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
@@ -118,9 +122,6 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
 
 
 def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
-    if not (args.loaded and args.unloaded):
-        missing = "--unloaded" if args.loaded else "--loaded"
-        raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
     where = options.recording_options(args)
     loaded, unloaded = (
         [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)

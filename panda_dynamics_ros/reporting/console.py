@@ -95,15 +95,14 @@ def live_table(title: str, quiet: bool = False) -> Iterator[Callable[[Rows], Non
         yield lambda rows: live.update(_rows_table(title, rows, min_width=64))
 
 
-def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
-    """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    headings = Column("from s", justify="right"), Column("to s", justify="right"), "mass", "centre of mass", "status"
-    table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
+def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
+    """Each payload with the time, s since the stamp `begin`, from its pick to its release."""
+    rows = []
     for segment in segments:
-        estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
-        words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
-        table.add_row(*times, *words, estimate.status)
-    _output().print(table)
+        estimate = segment.estimate
+        words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}; {com_text(estimate)}"
+        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}; {estimate.status}"))
+    return "payloads, each from all samples while it was carried", rows
 
 
 def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.symbolic.twists import Array, adjoint, adjoint_inverse, exp_twist, expressions, identity, rigid
+from panda_dynamics_ros.symbolic.twists import Array, adjoint, exp_twist, expressions, identity, rigid
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,6 @@ class ScrewChain:
     T_joint_flange: Array
     T_flange_ee: Array
     coms: Array
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.twists)
 
     @classmethod
     def from_placements(
@@ -177,7 +172,7 @@ def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
     """
     chain = _chain(arm)
     r = pose(chain, q, frame)[:3, 3]
-    J: Array = adjoint_inverse(rigid(np.eye(3), r)) @ space_jacobian(chain, q)
+    J: Array = adjoint(rigid(np.eye(3), -r)) @ space_jacobian(chain, q)
     joint, _ = _placed(chain, frame)
     J[:, joint:] = 0 * J[:, joint:]
     return J
@@ -189,10 +184,10 @@ def com_jacobian(arm: Arm, q: ArrayLike, link: int) -> Array:
     Reference: document 002, section 1.3, last equation.
     """
     chain = _chain(arm)
-    if not isinstance(link, int | np.integer) or not 1 <= link <= chain.n:
-        raise ArgumentError(f"link: expected an integer from 1 to {chain.n}, got {link!r}")
+    if not isinstance(link, int | np.integer) or not 1 <= link <= len(chain.twists):
+        raise ArgumentError(f"link: expected an integer from 1 to {len(chain.twists)}, got {link!r}")
     shift = joint_poses(chain, q)[link - 1][:3, :3] @ chain.coms[link - 1]  # r_mi - r_i
-    J: Array = adjoint_inverse(rigid(np.eye(3), shift)) @ jacobian(chain, q, f"joint{link}")
+    J: Array = adjoint(rigid(np.eye(3), -shift)) @ jacobian(chain, q, f"joint{link}")
     return J
 
 
@@ -202,15 +197,16 @@ def _chain(arm: Arm) -> ScrewChain:
 
 def _screw_motions(chain: ScrewChain, q: ArrayLike) -> list[Array]:
     """e^(xi_1 q_1) .. e^(xi_i q_i) for i = 1..n."""
-    positions = expressions(q, (chain.n,), "q")
+    positions = expressions(q, (len(chain.twists),), "q")
     return list(accumulate((exp_twist(xi, qi) for xi, qi in zip(chain.twists, positions, strict=True)), matmul))
 
 
 def _placed(chain: ScrewChain, frame: str) -> tuple[int, Array]:
     """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
-    placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(chain.n))])}
-    placed["flange"] = chain.n, chain.T_joint_flange
-    placed["ee"] = chain.n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
+    n = len(chain.twists)
+    placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(n))])}
+    placed["flange"] = n, chain.T_joint_flange
+    placed["ee"] = n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
     if not isinstance(frame, str) or frame not in placed:
         raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
     return placed[frame]

@@ -51,17 +51,8 @@ def skew(a: ArrayLike) -> Array:
     return expressions([[0, -z, y], [z, 0, -x], [-y, x, 0]], (3, 3), "a")
 
 
-def exp_rotation(w: ArrayLike, angle: Any) -> Array:
-    """e^([w] angle) (3, 3), by Rodrigues' formula. Document 002: MatrixExp_3x3.
-
-    w: (3,), an axis of any length, zero included.
-    angle: rad where the axis has unit length.
-    """
-    return exp_twist([0, 0, 0, *expressions(w, (3,), "w")], angle)[:3, :3]
-
-
 def exp_twist(twist: ArrayLike, angle: Any) -> Array:
-    """e^(V^ angle) (4, 4), the screw motion of a twist. Document 002: MatrixExp_4x4.
+    """e^(V^ angle) (4, 4), the screw motion of a twist. Document 002: MatrixExp_4x4; its rotation is MatrixExp_3x3.
 
     R = e^([w] angle),  p = (angle 1 + (1 - cos)/n^2 [w] + (n angle - sin)/n^3 [w]^2) v,  n = |w|, sine and cosine
     of n angle. A pure translation (w = 0) moves by v angle.
@@ -87,12 +78,6 @@ def rigid(R: ArrayLike, p: ArrayLike) -> Array:
     return T
 
 
-def inverse_transform(T_a_b: ArrayLike) -> Array:
-    """T_b_a (4, 4) = [[R^T, -R^T p], [0, 1]] of a rigid transform."""
-    T = expressions(T_a_b, (4, 4), "T_a_b")
-    return rigid(T[:3, :3].T, -T[:3, :3].T @ T[:3, 3])
-
-
 def adjoint(T_a_b: ArrayLike) -> Array:
     """Ad(T) = [[R, [p] R], [0, R]] (6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
     T = expressions(T_a_b, (4, 4), "T_a_b")
@@ -100,8 +85,3 @@ def adjoint(T_a_b: ArrayLike) -> Array:
     out[:3, :3] = out[3:, 3:] = T[:3, :3]
     out[:3, 3:] = skew(T[:3, 3]) @ T[:3, :3]
     return out
-
-
-def adjoint_inverse(T_a_b: ArrayLike) -> Array:
-    """Ad(T)^-1 = [[R^T, -R^T [p]], [0, R^T]] (6, 6). Document 002: AdjointInverseMatrix."""
-    return adjoint(inverse_transform(T_a_b))

@@ -9,11 +9,21 @@ import calculus
 import numpy as np
 import pytest
 import sympy
-from calculus import Array, com_shift, is_zero, jacobian_from_velocity, substituted, time_derivative, twist_matrix
+from calculus import (
+    Array,
+    adjoint_inverse,
+    com_shift,
+    inverse_transform,
+    is_zero,
+    jacobian_from_velocity,
+    substituted,
+    time_derivative,
+    twist_matrix,
+)
 
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic.twists import adjoint_inverse, inverse_transform, skew
+from panda_dynamics_ros.symbolic.twists import skew
 
 
 class Document:
