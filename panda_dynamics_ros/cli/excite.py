@@ -8,8 +8,8 @@ import numpy as np
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
-from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
-from panda_dynamics_ros.reporting.summary import motion_entry
+from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
+from panda_dynamics_ros.reporting.summary import motion_shares
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
 from panda_dynamics_ros.simulation.motions import write_motion, write_trajectory
 
@@ -53,18 +53,12 @@ def run(args: argparse.Namespace) -> None:
         write_trajectory(robot.joint_names, coarse, found.motion(coarse), trajectory),
         plot_motion(times, states, robot.limits, args.output.with_suffix(".png")),
     ]
-    entry, shares = motion_entry(states, robot.limits)
     summary = {
         "robot": robot.name,
         "period_s": found.motion.period,
         "condition_number": found.score,
         "first_point": states[0][0].tolist(),
-        **entry,
+        **motion_shares(states, robot.limits),
         "files": [str(path) for path in files],
     }
-    table = [
-        ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
-        ("first point", f"{joint_values(states[0][0])} rad"),
-        *shares,
-    ]
-    print_results(args.json, summary, [(f"exciting motion for {robot.name}", table)], files)
+    print_results(args.json, summary, [("exciting motion", summary_rows(summary))], files)

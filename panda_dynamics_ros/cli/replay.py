@@ -104,7 +104,7 @@ def _replay(
         warnings.warn(sentence, stacklevel=2)
     summary = summaries.summary_of(data, result, segments, loads)
     rows = [
-        ("samples", console.stream_text(data)),
+        ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("lost", result.findings.losses),
         ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
         *(row for row in console.payload_rows(result.last) if row[0] != "problem"),

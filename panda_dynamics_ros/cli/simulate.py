@@ -8,7 +8,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.reporting.console import print_results, progress_bar
+from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
 
@@ -56,9 +56,4 @@ def run(args: argparse.Namespace) -> None:
         samples = (JointStateSample(each.stamp, robot.joint_names, each.q, each.dq, each.tau) for each in states)
         file = write_joint_states(args.output, samples, topic="/franka/joint_states", overwrite=args.overwrite)
     summary = {"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}
-    rows = [
-        ("motion", f"{args.repeat} times {motion.period:g} s of {args.motion}"),
-        ("samples", f"{count} at {1.0 / plant.timestep:g} Hz"),
-        ("payload", f"{args.payload_mass:g} kg"),
-    ]
-    print_results(args.json, summary, [("simulated Panda", rows)], [file])
+    print_results(args.json, summary, [("simulated Panda", summary_rows(summary))], [file])

@@ -16,8 +16,16 @@ from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, che
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Rows, Table, com_text, fixed, joint_values, mass_text, print_results
-from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_entry, payload_entry, write_summary
+from panda_dynamics_ros.reporting.console import (
+    Rows,
+    com_text,
+    fixed,
+    joint_values,
+    mass_text,
+    print_results,
+    summary_rows,
+)
+from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_shares, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -99,7 +107,6 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
     length = duration(found.motion)
     times = np.arange(0.0, length + 0.5 * STEP, STEP)
     q, *_ = states = found.motion(times)
-    entry, shares = motion_entry(states, robot.limits)
     args.output.mkdir(parents=True, exist_ok=True)
     files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
     files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
@@ -109,16 +116,10 @@ def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
         "start": q[0].tolist(),
         "lowest": q.min(axis=0).tolist(),
         "highest": q.max(axis=0).tolist(),
-        **entry,
+        **motion_shares(states, robot.limits),
         "files": [str(file) for file in files],
     }
-    rows = [
-        ("first and last posture", f"{joint_values(q[0])} rad"),
-        ("largest distance from it", f"{joint_values(np.abs(q - q[0]).max(axis=0), 2)} rad"),
-        shares[0],
-        ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
-    ]
-    print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
+    print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], files)
 
 
 def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
@@ -165,7 +166,7 @@ def _report(
     args.output.mkdir(parents=True, exist_ok=True)
     summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    tables: list[Table] = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
+    tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     print_results(args.json, summary, tables, files)

@@ -20,7 +20,6 @@ from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.estimate import UNLOADED
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import printable
 
 Rows = list[tuple[str, str]]
@@ -57,16 +56,9 @@ def payload_rows(estimate: PayloadEstimate) -> Rows:
     return [*rows, ("problem", estimate.problem)] if estimate.problem else rows
 
 
-def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) -> str:
-    """A number for each joint; with `total` also the root of the sum of their squares."""
-    listed = [float(value) for value in values]
-    together = f"   together {sum(value * value for value in listed) ** 0.5:.{digits}f}" if total else ""
-    return "  ".join(fixed(value, digits) for value in listed) + together
-
-
-def stream_text(data: JointDataset) -> str:
-    """How many samples over what time."""
-    return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
+def joint_values(values: Iterable[float], digits: int = 3) -> str:
+    """A number for each joint."""
+    return "  ".join(fixed(float(value), digits) for value in values)
 
 
 def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
@@ -103,6 +95,23 @@ def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
         words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}; {com_text(estimate)}"
         rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}; {estimate.status}"))
     return "payloads, each from all samples while it was carried", rows
+
+
+def summary_rows(summary: dict[str, Any]) -> Rows:
+    """A summary for a person: its names and values, numbers with four digits, without files and lists of entries."""
+    left_out = [name for name, value in summary.items() if isinstance(value, list) and value and type(value[0]) is dict]
+    names = [name for name in summary if name not in ("files", *left_out)]
+    return [(name, _words(summary[name])) for name in names]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "none"
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_words(each)}" for name, each in value.items()) or "none"
+    return "not known" if value is None else str(value)
 
 
 def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
