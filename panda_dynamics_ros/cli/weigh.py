@@ -37,7 +37,7 @@ panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-heig
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 STEP = 0.02  # s, of the trajectory's points
-ORDER = "ABBA"
+ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
@@ -65,12 +65,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.number("--trials", 1000, "N", "motions to try"),
         options.number("--seed", 0, "N", "seed of the search and of the simulated arm"),
     )
-    order = f"runs without (A) and with (B) the payload (default: {ORDER})"
     options.add(
         parser.add_argument_group("simulated arm"),
         options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
         options.COM,
-        options.option("--order", order, default=ORDER, metavar="WORD"),
     )
     options.add(parser, options.output("weigh_output"), options.JSON)
 
@@ -134,15 +132,13 @@ def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
 def _simulate(args: argparse.Namespace, robot: RobotModel) -> None:
     from panda_dynamics_ros.simulation.plant import simulated_runs
 
-    if set(args.order) != {"A", "B"}:
-        raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")
     if args.check:
         raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
     checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
     truth = options.payload_cube(args)
     # One more loaded run for the check at rest; the payload is estimated without it.
-    runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
-    loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
+    runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, ORDER + "B", args.seed))
+    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
     _report(args, robot, loaded, unloaded, runs[-1], truth)
 
 
