@@ -162,7 +162,7 @@ def plot_torques(
         ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
         ("unexplained by arm and payload", residual, RED, 1.0, "-"),
     ]
-    return plot_joints(path, time, curves, title=banner, colour=RED)
+    return plot_columns(path, time, curves, title=banner, colour=RED)
 
 
 def plot_prediction(validation: Validation, path: Path) -> Path:
@@ -172,9 +172,9 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
         for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False)
     ]
     # Gravity alone is wrong by so much more that it may leave the picture.
-    scaled_by = [name for name, *_ in curves if name != GRAVITY_ONLY]
+    largest = 1.15 * np.max([np.abs(values).max(axis=0) for name, values, *_ in curves if name != GRAVITY_ONLY], axis=0)
     title = f"Torque that is not predicted: {Path(validation.source).name}"
-    return plot_joints(path, validation.time, curves, title=title, scaled_by=scaled_by)
+    return plot_columns(path, validation.time, curves, title=title, largest=largest)
 
 
 @styled
@@ -198,23 +198,13 @@ def plot_sigmas(fit: Identification, path: Path) -> Path:
     return save(figure, path, dpi=110)
 
 
-@styled
 def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
     """Positions, velocities and accelerations of all joints, as shares of their limits."""
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
     shares = ((states[0] - middle) / half, states[1] / limits.velocity, states[2] / limits.acceleration)
-    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
-    for axes, share, name in zip(figure.subplots(3, 1, sharex=True), shares, MOTION, strict=True):
-        for joint, column in enumerate(share.T, start=1):
-            axes.plot(time, column, linewidth=1.2, label=f"{joint}")
-        axes.set_ylim(-1.05, 1.05)
-        axes.set_ylabel(f"{name} / limit")
-        axes.grid(alpha=0.25)
-    figure.axes[0].legend(
-        title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False
-    )
-    figure.axes[-1].set_xlabel("time (s)")
-    return save(figure, path, dpi=110)
+    by_joint = np.stack(shares, axis=-1).swapaxes(0, 1)
+    curves = [(f"joint {i + 1}", each, f"C{i}", 1.2, "-") for i, each in enumerate(by_joint)]
+    return plot_columns(path, time, curves, labels=[f"{name} / limit" for name in MOTION], largest=np.full(3, 1.05))
 
 
 def plot_differences(result: PairedRuns, path: Path) -> Path:
@@ -224,11 +214,11 @@ def plot_differences(result: PairedRuns, path: Path) -> Path:
         ("payload", result.explained, RED, 1.0, "--"),
         ("left", result.difference - result.explained, GREY, 0.9, "-"),
     ]
-    return plot_joints(path, result.stamp, curves, time_label="time of the first loaded run (s)")
+    return plot_columns(path, result.stamp, curves, time_label="time of the first loaded run (s)")
 
 
 @styled
-def plot_joints(
+def plot_columns(
     path: Path,
     time: FloatArray,
     curves: Sequence[tuple[str, FloatArray, str, float, str]],
@@ -236,23 +226,23 @@ def plot_joints(
     title: str = "",
     colour: str = "black",
     time_label: str = "time (s)",
-    scaled_by: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    largest: FloatArray | None = None,
 ) -> Path:
-    """Write a picture of torques, N m, over time, s, with one axes for each joint.
+    """Write a picture of values over time, s, with one axes for each of their n columns.
 
-    `curves` have label, values (N, n), colour, width and line style; those with labels in `scaled_by` (left out: all)
-    decide on the scale, and others may leave the picture. `title` stands above all, in `colour`.
+    `curves` have label, values (N, n), colour, width and line style. `title` stands above all, in `colour`. `labels`
+    are those of the axes, by default torques of joints, N m; these reach to plus and minus `largest` (n,), if given.
     """
     n = curves[0][1].shape[1]
     figure = Figure(figsize=(10.0, 1.4 * n + 1.0), layout="constrained")
     every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
-    for joint, axes in enumerate(every):
+    for column, axes in enumerate(every):
         for label, values, line_colour, width, style in curves:
-            axes.plot(time, values[:, joint], color=line_colour, linewidth=width, linestyle=style, label=label)
-        if scaled_by:
-            largest = 1.15 * max(abs(values[:, joint]).max() for label, values, *_ in curves if label in scaled_by)
-            axes.set_ylim(-largest, largest)
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
+            axes.plot(time, values[:, column], color=line_colour, linewidth=width, linestyle=style, label=label)
+        if largest is not None:
+            axes.set_ylim(-largest[column], largest[column])
+        axes.set_ylabel(labels[column] if labels else f"joint {column + 1}\n(N m)", fontsize=9)
         axes.grid(alpha=0.25)
     every[-1].set_xlabel(time_label)
     every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)
