@@ -168,9 +168,8 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),
-        ("mass", f"{console.mass_text(last)} (truth {truth.mass:.3f})"),
-        ("centre of mass", f"{console.com_text(last)} (truth {console.joint_values(1e3 * truth.com, 1)})"),
+        *console.payload_rows(last),
+        ("truth", f"{truth.mass:.3f} kg, centre of mass {console.joint_values(1e3 * truth.com, 1)} mm"),
+        ("events", "; ".join(f"{event['kind']} at {event['stamp']:.2f} s" for event in summary["events"])),
     ]
-    later = ((event["stamp"], event["kind"], event["mass_after_2s"]) for event in summary["events"])
-    rows += [(f"{stamp:7.3f} s", f"{kind}; 2 s later {mass_later:.3f} kg") for stamp, kind, mass_later in later]
     console.print_results(args.json, summary, [("What the nodes found", rows)], files)

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.output("my_panda.yaml", "FILE", "the robot file"),
         options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--report", "folder for pictures of the result", type=Path, metavar="DIR"),
+        options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
         options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
         options.flag("--force", "write the result even if it is implausible"),
         options.JSON,
@@ -68,12 +68,11 @@ def run(args: argparse.Namespace) -> None:
             file.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
     if args.report is not None:
-        from panda_dynamics_ros.reporting.plots import plot_prediction, plot_sigmas
+        from panda_dynamics_ros.reporting.plots import plot_prediction
 
         args.report.mkdir(parents=True, exist_ok=True)
         shown = validations or [validate(load(args.data[0]), models)]
         files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
-        files.append(plot_sigmas(fit, args.report / "base_parameters.png"))
     summary = summarise(fit, validations, files)
     tables = [(", ".join(args.data), summary_rows(summary))]
     for each in summary["validation"]:

@@ -14,7 +14,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, smooth_payloads
+from panda_dynamics_ros.estimation import PayloadSegment, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
@@ -85,14 +85,9 @@ def run(args: argparse.Namespace) -> int:
 def _replay(
     args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, known: dict[str, Any]
 ) -> Replay:
-    with console.live_table(f"replay of {name}", quiet=args.json) as show_rows:
-
-        def show(done: int, count: int, estimate: PayloadEstimate) -> None:
-            time = data.stamp[min(done, count - 1)] - data.stamp[0]
-            replayed = f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"
-            show_rows([("replayed", replayed), *console.payload_rows(estimate)])
-
-        result = replay(data, robot, show, **known)
+    with console.progress_bar(args.json, "replaying") as bar:
+        task = bar.add_task("", total=len(data.stamp))
+        result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
     segments: tuple[PayloadSegment, ...] = ()
     if args.smooth or args.unloaded:
         for moment in args.unloaded:

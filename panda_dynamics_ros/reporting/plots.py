@@ -15,8 +15,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns
-from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification import Validation
 from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
@@ -175,27 +174,6 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
     largest = 1.15 * np.max([np.abs(values).max(axis=0) for name, values, *_ in curves if name != GRAVITY_ONLY], axis=0)
     title = f"Torque that is not predicted: {Path(validation.source).name}"
     return plot_columns(path, validation.time, curves, title=title, largest=largest)
-
-
-@styled
-def plot_sigmas(fit: Identification, path: Path) -> Path:
-    """Base parameters: how far from the prior, with 95 % intervals; first and second moments apart."""
-    base = fit.prior.base_parameters()
-    change, wide = fit.base_values - base.values, 1.96 * fit.base_std
-    second = np.array([column % 10 >= FIRST_SECOND_MOMENT for column in base.columns])
-    figure = Figure(figsize=(10.0, 0.17 * int(max(second.sum(), (~second).sum())) + 1.6), layout="constrained")
-    for axes, chosen, unit in zip(figure.subplots(1, 2), (~second, second), ("kg m", "kg m²"), strict=True):
-        rows = np.arange(int(chosen.sum()))[::-1]
-        axes.errorbar(change[chosen], rows, xerr=wide[chosen], fmt="o", color=BLUE, markersize=4, linewidth=1.2)
-        axes.axvline(0.0, color=GREY, linewidth=0.8)
-        axes.set_yticks(rows, np.array(fit.base_names)[chosen], fontsize=8)
-        axes.set_ylim(-0.7, len(rows) - 0.3)
-        axes.set_xlabel(unit)
-        axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
-        axes.grid(alpha=0.25)
-    title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
-    add_title(figure, title)
-    return save(figure, path, dpi=110)
 
 
 def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
