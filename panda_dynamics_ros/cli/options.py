@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
+PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
 """A flag, and the keyword arguments of `add_argument`."""
 
@@ -192,3 +193,27 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
     with WebView(robot, title, args.port) as view:
         print(f"live view: {view.url}", file=sys.stderr, flush=True)
         yield view
+
+
+def write_plan(robot: RobotModel, motion: Callable[..., Any], duration: float, path: Path) -> dict[str, Any]:
+    """Write a motion of so many seconds: `path` with .yaml, a JointTrajectory, and with .png. Its entries of a summary."""
+    from panda_dynamics_ros.reporting.plots import plot_motion
+    from panda_dynamics_ros.simulation.motions import write_trajectory
+
+    times = np.arange(0.0, duration + 0.5 * PLAN_STEP, PLAN_STEP)
+    q, dq, ddq = states = motion(times)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = [
+        write_trajectory(robot.joint_names, times, states, path.with_suffix(".yaml")),
+        plot_motion(times, states, robot.limits, path.with_suffix(".png")),
+    ]
+    return {
+        "robot": robot.name,
+        "duration_s": duration,
+        "start": q[0].tolist(),
+        "lowest": q.min(axis=0).tolist(),
+        "highest": q.max(axis=0).tolist(),
+        "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
+        "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
+        "files": [str(file) for file in files],
+    }

@@ -25,18 +25,16 @@ from panda_dynamics_ros.reporting.console import (
     print_results,
     summary_rows,
 )
-from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_shares, payload_entry, write_summary
+from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
-from panda_dynamics_ros.simulation.motions import write_trajectory
 
 EXAMPLES = """\
 panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
-STEP = 0.02  # s, of the trajectory's points
 ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
@@ -98,26 +96,9 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
 
 
 def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
-    """Write the motion as a trajectory, and say how large it is."""
-    from panda_dynamics_ros.reporting.plots import plot_motion
-
-    found = _motion(args, robot)
-    length = duration(found.motion)
-    times = np.arange(0.0, length + 0.5 * STEP, STEP)
-    q, *_ = states = found.motion(times)
-    args.output.mkdir(parents=True, exist_ok=True)
-    files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
-    files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
-    summary = {
-        "robot": robot.name,
-        "duration_s": length,
-        "start": q[0].tolist(),
-        "lowest": q.min(axis=0).tolist(),
-        "highest": q.max(axis=0).tolist(),
-        **motion_shares(states, robot.limits),
-        "files": [str(file) for file in files],
-    }
-    print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], files)
+    motion = _motion(args, robot).motion
+    summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+    print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
 
 
 def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:

@@ -114,7 +114,7 @@ def _words(value: Any) -> str:
     return "not known" if value is None else str(value)
 
 
-def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
+def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path | str]) -> None:
     """End a command: for a program print the summary as JSON only, for a person the tables and the files written."""
     if as_json:
         print(json.dumps(summary), flush=True)

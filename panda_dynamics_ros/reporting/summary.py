@@ -18,7 +18,6 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.limits import JointLimits
 from panda_dynamics_ros.untrusted import replacing
 
 AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
@@ -176,11 +175,3 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
 def body_entry(body: InertialParameters) -> dict[str, Any]:
     """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
-
-
-def motion_shares(states: tuple[FloatArray, ...], limits: JointLimits) -> dict[str, list[float]]:
-    """What a motion of q, dq, ddq (N, n) uses of the limits of velocity and acceleration, as a summary's entries."""
-    return {
-        "velocity_share": (np.abs(states[1]).max(axis=0) / limits.velocity).tolist(),
-        "acceleration_share": (np.abs(states[2]).max(axis=0) / limits.acceleration).tolist(),
-    }
