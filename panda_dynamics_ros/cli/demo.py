@@ -23,7 +23,7 @@ from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
-INPUTS = ("panda_dynamics: input", "payload_estimator: input")
+INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
 PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
@@ -77,8 +77,6 @@ def _follow(
     processes: NodeProcesses, show: Callable[[console.Rows], None], seen: DemoMonitor, args: argparse.Namespace
 ) -> None:
     """Start estimators and robot, and show what is published until the time is over."""
-    for name in ("dynamics", "payload_estimator"):  # first, so that they get the robot's first sample
-        processes.start(name)
     robot = {
         "payload_mass_kg": args.payload_mass,
         "payload_com_m": list(args.payload_com),
@@ -86,16 +84,16 @@ def _follow(
         "release_at_s": 0.75 * args.duration,
         "cycle_s": 0.0,
         "seed": args.seed,
-        "wait_for_subscribers": 3,  # both nodes and the monitor
+        "wait_for_subscribers": 3,  # both nodes, once they are ready, and the monitor get the robot's first sample
     }
-    began, is_started = time.monotonic(), False
-    while not seen.joint_states or min(_elapsed(seen), _reported(seen)) < args.duration:
+    for name, parameters in (("dynamics", {}), ("payload_estimator", {}), ("simulated_panda", robot)):
+        processes.start(name, parameters)
+    began, elapsed = time.monotonic(), 0.0
+    while elapsed < args.duration:
         for name, code in processes.dead().items():
             raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
-        if not is_started and all(name in seen.diagnostics for name in INPUTS):
-            processes.start("simulated_panda", robot)
-            is_started = True
-        if seen.joint_states:
+        if seen.joint_states and INPUT in seen.diagnostics:
+            elapsed = min(_elapsed(seen), _reported(seen))
             show(_rows(seen, args.duration))
         elif (waited := time.monotonic() - began) > START_PATIENCE:
             raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
@@ -111,7 +109,7 @@ def _elapsed(seen: DemoMonitor) -> float:
 
 def _reported(seen: DemoMonitor) -> float:
     """s of the stream, received or lost, of which the estimator's diagnostics know; they come once a second."""
-    _, stream = seen.diagnostics[INPUTS[1]]
+    _, stream = seen.diagnostics[INPUT]
     return (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
 
 
@@ -122,7 +120,7 @@ def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
         ("robot time", f"{_elapsed(seen):5.1f} of {duration:.0f} s"),
         ("truly carried", f"{carried:6.3f} kg"),
         *(console.payload_rows(seen.estimates[-1]) if seen.estimates else []),
-        ("stream", seen.diagnostics[INPUTS[1]][0]),
+        ("stream", seen.diagnostics[INPUT][0]),
         ("detected changes", changes or "none yet"),
     ]
 
@@ -134,7 +132,7 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, storage="mcap", overwrite=True)
     data = load_dataset(bag, robot)
-    offline, stream, start = replay(data, robot), seen.diagnostics[INPUTS[1]][1], seen.joint_states[0].stamp
+    offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], seen.joint_states[0].stamp
     truth = max((body for _, body in seen.truth), key=lambda body: body.mass)
     released = min((stamp for stamp, body in seen.truth[1:] if body.mass == 0.0), default=np.inf)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)

@@ -196,7 +196,7 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
 
 
 def write_plan(robot: RobotModel, motion: Callable[..., Any], duration: float, path: Path) -> dict[str, Any]:
-    """Write a motion of so many seconds: `path` with .yaml, a JointTrajectory, and with .png. Its entries of a summary."""
+    """Write a motion as `path` with .yaml, a JointTrajectory, and with .png. Returns its entries of a summary."""
     from panda_dynamics_ros.reporting.plots import plot_motion
     from panda_dynamics_ros.simulation.motions import write_trajectory
 

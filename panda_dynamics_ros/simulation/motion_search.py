@@ -61,11 +61,10 @@ WRIST_FROM_BASE, FROM_BASE, FROM_ARM = 0.24, 0.3, 0.2
 
 @dataclass(frozen=True, eq=False)
 class FoundMotion:
-    """A motion, its score, and how many motions were tried."""
+    """A motion and its score."""
 
     motion: FourierMotion
     score: float
-    trials: int
 
 
 def exciting_motion(
@@ -288,7 +287,7 @@ def search(
         if progress is not None:
             progress(trial + 1, least)
     if best is not None:
-        return FoundMotion(best, least, int(trials))
+        return FoundMotion(best, least)
     if set(hits) == {TABLE}:
         raise ArgumentError(
             "table_height: expected a table with room for a motion above it, got one that is in the way of all "
