@@ -4,7 +4,7 @@
 import argparse
 import json
 
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics base-parameters fr3 --json"
@@ -13,14 +13,8 @@ UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, "robot")
-    words = (
-        "angles (rad) and lengths (share of the longest link) below T are zero (default: 1e-9; more for an arm whose "
-    )
-    add(
-        parser,
-        option("--tolerance", f"{words}right angles are calibrated)", type=float, default=1e-9, metavar="T"),
-        JSON,
-    )
+    words = "angles (rad) and lengths (shares of the longest link) that count as zero"
+    add(parser, number("--tolerance", 1e-9, "T", words), JSON)
 
 
 def run(args: argparse.Namespace) -> None:

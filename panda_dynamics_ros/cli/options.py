@@ -57,49 +57,23 @@ ARM = [
     option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)", default="none"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
-    option(
-        "--friction", "none: a simulator without joint friction", choices=("published", "none"), default="published"
-    ),
+    option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
     three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
-    option(
-        "--effort",
-        "what the effort is: torques on the links with gravity (measured) or without it, torques of the actuators, "
-        "or motor currents "
-        "(default: the description's, or measured)",
-        choices=KINDS,
-    ),
+    option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=KINDS),
     option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
-    option(
-        "--rotor-inertia",
-        "inertia of the rotors at the joints, kg m^2, for all efforts but measured (default: the description's)",
-        type=float,
-        nargs="+",
-        metavar="B",
-    ),
+    option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
     flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
 ]
-COLUMNS = option(
-    "--columns",
-    'columns of a table with other names, for example "t=time:ms q=pos_# dq=vel_# tau=torque_#"; # is the number of '
-    "the joint, units are s, ms, us, ns and rad, deg",
-    metavar="MAP",
-)
-EPISODE = option(
-    "--episode", "the episode of a table to read (default: all, one after the other)", type=int, metavar="N"
-)
+COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
+EPISODE = option("--episode", "of a table (default: all, one after the other)", type=int, metavar="N")
 RECORDING = [
     COLUMNS,
     EPISODE,
     option("--topic", "topic of the joint states, if a recording has several"),
     option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
-COM = three(
-    "--payload-com",
-    (0.02, -0.015, 0.06),
-    ("X", "Y", "Z"),
-    "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
-)
+COM = three("--payload-com", (0.02, -0.015, 0.06), ("X", "Y", "Z"), "m, flange frame (default: 0.02 -0.015 0.06)")
 VIEW = [
     flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),
     number("--port", 8080, "PORT", "port of the web page on this machine"),

@@ -36,10 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("bag", nargs="?", metavar="BAG", help=bag)
-    example = (
-        "replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at 12 s "
-        "and puts the payload down at 18 s"
-    )
+    example = "replay the recording of a simulated Panda that comes with this package"
     unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
     options.add(what, options.flag("--example", example))
     options.add_robot(parser)
