@@ -2,7 +2,6 @@
 """`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,15 @@ from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
+from panda_dynamics_ros.simulation.motions import FourierMotion
 
 EXAMPLES = """\
 panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
+Runs = tuple[list[JointDataset], list[JointDataset], JointDataset | None]
+"""Loaded, unloaded, and for the check at rest, if there is another one for it."""
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
@@ -73,80 +75,63 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Plan, or weigh and report."""
+    from panda_dynamics_ros.reporting.plots import plot_differences
+
     if bool(args.loaded) != bool(args.unloaded):
         got = "none" if args.loaded else "some"
         raise ArgumentError(f"--unloaded: expected recordings beside those of --loaded, and only then, got {got}")
     robot = options.load_arm(args)
     if args.plan:
-        _plan(args, robot)
-    elif args.simulate:
-        _simulate(args, robot)
-    else:
-        _weigh_recordings(args, robot)
-
-
-def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
-    if args.start is None and robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    start = READY if args.start is None else args.start
-    options.radians(start, "--start")
-    start = checks.exactly(start, (robot.n,), "--start").tolist()
-    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
-    return weighing_motion(robot, start, **search)
-
-
-def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
-    motion = _motion(args, robot).motion
-    summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
-    print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
-
-
-def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
-    where = options.recording_options(args)
-    loaded, unloaded = (
-        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
-    )
-    check = load_dataset(args.check, robot, **where) if args.check else None
-    _report(args, robot, loaded, unloaded, check, None)
-
-
-def _simulate(args: argparse.Namespace, robot: RobotModel) -> None:
-    from panda_dynamics_ros.simulation.plant import simulated_runs
-
-    if args.check:
-        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
-    truth = options.payload_cube(args)
-    # One more loaded run for the check at rest; the payload is estimated without it.
-    runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, ORDER + "B", args.seed))
-    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
-    _report(args, robot, loaded, unloaded, runs[-1], truth)
-
-
-def _report(
-    args: argparse.Namespace,
-    robot: RobotModel,
-    loaded: Sequence[JointDataset],
-    unloaded: Sequence[JointDataset],
-    check: JointDataset | None,
-    truth: InertialParameters | None,
-) -> None:
-    from panda_dynamics_ros.reporting.plots import plot_differences
-
+        motion = _motion(args, robot)
+        summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+        print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
+        return
+    truth = options.payload_cube(args) if args.simulate else None
+    loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
     kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
-    runs = [run.source if truth is not None else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
+    runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
-    summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
+    summary = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
     tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     print_results(args.json, summary, tables, files)
+
+
+def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
+    if args.start is None and robot.n != len(READY):
+        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
+    start = READY if args.start is None else args.start
+    options.radians(start, "--start")
+    start = checks.exactly(start, (robot.n,), "--start").tolist()
+    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
+    return weighing_motion(robot, start, **search).motion
+
+
+def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
+    where = options.recording_options(args)
+    loaded, unloaded = (
+        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
+    )
+    return loaded, unloaded, load_dataset(args.check, robot, **where) if args.check else None
+
+
+def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
+    from panda_dynamics_ros.simulation.plant import simulated_runs
+
+    if args.check:
+        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
+    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
+    # One more loaded run for the check at rest; the payload is estimated without it.
+    runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
+    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
+    return loaded, unloaded, runs[-1]
 
 
 def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
