@@ -341,12 +341,9 @@ def simulated_runs(
     robot: the model, from which the arm differs as a real one does, the same way in all runs.
     motion: of `weighing_motion`.
     seed: >= 0, of the arm and of the noise.
-    Raises ArgumentError: another letter, or what `SimulatedPanda` does not accept.
+    Raises ArgumentError: what `SimulatedPanda` does not accept.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
-    if set(loaded) - {"A", "B"}:
-        raise ArgumentError(f"loaded: expected letters A (without payload) and B (with it), got {loaded!r}")
-    checks.number(seed, "seed", minimum=0)
     arm_excitation = exciting_motion(robot, seed)
     for number, letter in enumerate(loaded):
         plant = SimulatedPanda(
