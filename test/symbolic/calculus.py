@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.symbolic import ScrewChain
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic.twists import adjoint, exp_twist, rigid, skew
+from panda_dynamics_ros.symbolic.product_of_exponentials import adjoint, exp_twist, rigid, skew
 
 Array = NDArray[Any]
 

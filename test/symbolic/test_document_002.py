@@ -23,7 +23,7 @@ from calculus import (
 
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic.twists import skew
+from panda_dynamics_ros.symbolic.product_of_exponentials import skew
 
 
 class Document:

@@ -17,7 +17,7 @@ from scipy.linalg import expm
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.symbolic import ScrewChain, twists
+from panda_dynamics_ros.symbolic import ScrewChain
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 
 EXACT = 1e-13  # both sides are exact; products of some dozen numbers below 10, added in another order
@@ -96,25 +96,25 @@ def test_exponential_of_a_twist(rng, angle):
     general = rng.normal(size=6)
     for V in (general, general * [1, 1, 1, 0, 0, 0], general * [0, 0, 0, 1, 1, 1], np.zeros(6)):
         want = expm(numbers(twist_matrix(V)) * angle)
-        assert np.abs(numbers(twists.exp_twist(V, angle)) - want).max() < 1e-12
+        assert np.abs(numbers(poe.exp_twist(V, angle)) - want).max() < 1e-12
 
 
 def test_exponentials_of_expressions():
     """Rodrigues' formula for a unit axis, a translation for none, and the general one for an axis of symbols."""
     x, a, b = sympy.symbols("x a b", real=True)
-    turn = twists.exp_twist([0, 0, 0, 0, 0, 1], x)
+    turn = poe.exp_twist([0, 0, 0, 0, 0, 1], x)
     assert turn[:2, :2].tolist() == [[sympy.cos(x), -sympy.sin(x)], [sympy.sin(x), sympy.cos(x)]]
-    slide = twists.exp_twist([a, 2, 0, 0, 0, 0], x)
+    slide = poe.exp_twist([a, 2, 0, 0, 0, 0], x)
     assert slide[:3, 3].tolist() == [a * x, 2 * x, 0]
-    general = twists.exp_twist([0, 0, 0, a, 0, b], x)
-    want = numbers(twists.exp_twist([0, 0, 0, 0.3, 0.0, -0.4], 2.0))
+    general = poe.exp_twist([0, 0, 0, a, 0, b], x)
+    want = numbers(poe.exp_twist([0, 0, 0, 0.3, 0.0, -0.4], 2.0))
     assert np.abs(substituted(general, {a: 0.3, b: -0.4, x: 2.0}) - want).max() < 1e-15  # rounding of sines
 
 
 def test_adjoints(rng):
     """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's."""
     T, V = transform(rng.normal(size=3), rng.normal(size=3)), rng.normal(size=6)
-    Ad, R, p = numbers(twists.adjoint(T)), T[:3, :3], T[:3, 3]
+    Ad, R, p = numbers(poe.adjoint(T)), T[:3, :3], T[:3, 3]
     moved = T @ numbers(twist_matrix(V)) @ np.linalg.inv(T)
     assert np.abs(numbers(twist_matrix(Ad @ V)) - moved).max() < EXACT
     P = np.roll(np.eye(6), 3, axis=0)
@@ -152,9 +152,9 @@ REFUSED: dict[str, Callable[[], object]] = {
     "robot: expected a robot, got str": lambda: poe.pose("panda", Q),  # type: ignore[arg-type]
     "n: expected a positive integer, got 0": lambda: symbolic.joint_symbols(0),
     "n: expected a positive integer, got True": lambda: symbolic.joint_symbols(True),
-    "a: expected shape (3,), got (2,)": lambda: twists.skew([1, 2]),
-    "twist: expected shape (6,), got (5,)": lambda: twists.exp_twist(np.ones(5), 1.0),
-    "T_a_b: expected shape (4, 4), got (3, 3)": lambda: twists.adjoint(np.eye(3)),
+    "a: expected shape (3,), got (2,)": lambda: poe.skew([1, 2]),
+    "twist: expected shape (6,), got (5,)": lambda: poe.exp_twist(np.ones(5), 1.0),
+    "T_a_b: expected shape (4, 4), got (3, 3)": lambda: poe.adjoint(np.eye(3)),
     "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain.from_placements(
         [np.eye(4)], [False], np.zeros(3), np.eye(4), np.eye(4)
     ),
