@@ -16,7 +16,6 @@ those of numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import matmul
 from typing import Any, TypeAlias
@@ -99,40 +98,27 @@ def adjoint(T_a_b: ArrayLike) -> Array:
     return out
 
 
-@dataclass(frozen=True, eq=False)
 class ScrewChain:
     """What the product of exponentials needs of an arm (document 002, sections 1.1 and 1.2), as expressions.
 
-    twists: (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base axes,
-        linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
-    T_base_joint: (n, 4, 4), T_i_0(0), the joint frames at zero position.
-    T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
+    placements: n of (4, 4), T_{i-1}_{i} at zero position, each joint's axis along z of frame i.
+    prismatic: n booleans, whether the joint slides.
     coms: (n, 3), m, each link's centre of mass in its joint frame.
+    T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
+    Attributes are these three and, at zero position, twists (n, 6), unit twists xi_i(0) of the joints about the base
+    origin, in base axes, linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides; and
+    T_base_joint (n, 4, 4), T_i_0(0), the joint frames.
+    Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
     """
 
-    twists: Array
-    T_base_joint: Array
-    T_joint_flange: Array
-    T_flange_ee: Array
-    coms: Array
-
-    @classmethod
-    def from_placements(
-        cls,
+    def __init__(
+        self,
         placements: Sequence[ArrayLike],
         prismatic: Sequence[bool],
         coms: ArrayLike,
         T_joint_flange: ArrayLike,
         T_flange_ee: ArrayLike,
-    ) -> ScrewChain:
-        """The screws of joint frames placed one after another.
-
-        placements: n of (4, 4), T_{i-1}_{i} at zero position, the joint's axis along z of frame i.
-        prismatic: n booleans, whether the joint slides.
-        coms: (n, 3), m.
-        T_joint_flange, T_flange_ee: (4, 4).
-        Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
-        """
+    ) -> None:
         T, frames, twists = identity(4), [], []
         for step, sliding in zip(placements, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
@@ -141,13 +127,11 @@ class ScrewChain:
             z, r = T[:3, 2], T[:3, 3]
             frames.append(T)
             twists.append(np.concatenate((z, 0 * z) if sliding else (np.cross(r, z), z)))
-        return cls(
-            twists=np.array(twists),
-            T_base_joint=np.array(frames),
-            T_joint_flange=expressions(T_joint_flange, (4, 4), "T_joint_flange"),
-            T_flange_ee=expressions(T_flange_ee, (4, 4), "T_flange_ee"),
-            coms=expressions(coms, (len(twists), 3), "coms"),
-        )
+        self.twists: Array = np.array(twists)
+        self.T_base_joint: Array = np.array(frames)
+        self.coms = expressions(coms, (len(twists), 3), "coms")
+        self.T_joint_flange = expressions(T_joint_flange, (4, 4), "T_joint_flange")
+        self.T_flange_ee = expressions(T_flange_ee, (4, 4), "T_flange_ee")
 
 
 def joint_symbols(n: int, name: str = "q") -> Array:
@@ -176,7 +160,7 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
         for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)
     )
     coms = [[_number(c) for c in link.com] for link in robot.links]
-    return ScrewChain.from_placements(placements, robot.prismatic, coms, flange, ee)
+    return ScrewChain(placements, robot.prismatic, coms, flange, ee)
 
 
 def _sine(value: float) -> Any:

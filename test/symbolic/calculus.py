@@ -86,6 +86,6 @@ def document_panda() -> tuple[ScrewChain, Any, Array]:
     turns = [exp_twist([0, 0, 0, 1, 0, 0], turn * sympy.pi / 2)[:3, :3] for turn in quarter_turns]
     placements = [rigid(R, p) for R, p in zip(turns, translations, strict=True)]
     coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
-    chain = ScrewChain.from_placements(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))
+    chain = ScrewChain(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))
     t = sympy.Symbol("t", real=True)
     return chain, t, np.array([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])

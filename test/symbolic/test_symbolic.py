@@ -155,7 +155,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "a: expected shape (3,), got (2,)": lambda: poe.skew([1, 2]),
     "twist: expected shape (6,), got (5,)": lambda: poe.exp_twist(np.ones(5), 1.0),
     "T_a_b: expected shape (4, 4), got (3, 3)": lambda: poe.adjoint(np.eye(3)),
-    "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain.from_placements(
+    "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain(
         [np.eye(4)], [False], np.zeros(3), np.eye(4), np.eye(4)
     ),
 }
