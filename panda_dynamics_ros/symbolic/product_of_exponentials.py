@@ -7,10 +7,9 @@ The same results as `kinematics` and `jacobian`, by another road and in the docu
 linear part first, as everywhere in this package; document 002 writes (w, v). With P = [[0, 1], [1, 0]] (blocks of 3),
 its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same in both.
 
-Arguments: a robot or a `ScrewChain`; q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame
-of base, joint1 .. jointn, flange, ee; a link 1..n; of matrices and vectors, numbers or expressions. What is none of
-these, or of another shape, is an `ArgumentError`. Results are NumPy arrays of expressions, which multiply and add like
-those of numbers.
+Arguments: q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame of base, joint1 .. jointn,
+flange, ee; a link 1..n; of matrices and vectors, numbers or expressions. What is none of these, or of another shape, is
+an `ArgumentError`. Results are NumPy arrays of expressions, which multiply and add like those of numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import matmul
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import sympy
@@ -133,6 +132,74 @@ class ScrewChain:
         self.T_joint_flange = expressions(T_joint_flange, (4, 4), "T_joint_flange")
         self.T_flange_ee = expressions(T_flange_ee, (4, 4), "T_flange_ee")
 
+    def joint_poses(self, q: ArrayLike) -> Array:
+        """T_base_joint_i of all joints: (n, 4, 4), translation in m.
+
+        Reference: document 002, section 1.2, T_i_0.
+        """
+        return np.array([motion @ T for motion, T in zip(self._screw_motions(q), self.T_base_joint, strict=True)])
+
+    def pose(self, q: ArrayLike, frame: str = "flange") -> Array:
+        """T_base_frame (4, 4) of base, joint1 .. jointn, flange or ee.
+
+        Reference: document 002, section 1.2, T_i_0; T_8_0 is the flange.
+        """
+        joint, T_joint_frame = self._placed(frame)
+        return T_joint_frame if joint == 0 else self.joint_poses(q)[joint - 1] @ T_joint_frame
+
+    def space_jacobian(self, q: ArrayLike) -> Array:
+        """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
+
+        xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
+        behind all joints.
+
+        Reference: document 002, section 1.2, xi_i.
+        """
+        before = [identity(4), *self._screw_motions(q)]
+        return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], self.twists, strict=True)]).T
+
+    def jacobian(self, q: ArrayLike, frame: str = "flange") -> Array:
+        """J_i (6, n): (v, w) = J dq, the velocity of the frame's origin and the angular velocity, in base axes.
+
+        Document 002 calls (w, v) SpatialVelocity_i. Its v is not the linear part of the spatial twist
+        `space_jacobian` dq, which is v - w x r.
+
+        J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
+
+        Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
+        """
+        r = self.pose(q, frame)[:3, 3]
+        J: Array = adjoint(rigid(np.eye(3), -r)) @ self.space_jacobian(q)
+        joint, _ = self._placed(frame)
+        J[:, joint:] = 0 * J[:, joint:]
+        return J
+
+    def com_jacobian(self, q: ArrayLike, link: int) -> Array:
+        """J_mi (6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
+
+        Reference: document 002, section 1.3, last equation.
+        """
+        if not isinstance(link, int | np.integer) or not 1 <= link <= len(self.twists):
+            raise ArgumentError(f"link: expected an integer from 1 to {len(self.twists)}, got {link!r}")
+        shift = self.joint_poses(q)[link - 1][:3, :3] @ self.coms[link - 1]  # r_mi - r_i
+        J: Array = adjoint(rigid(np.eye(3), -shift)) @ self.jacobian(q, f"joint{link}")
+        return J
+
+    def _screw_motions(self, q: ArrayLike) -> list[Array]:
+        """e^(xi_1 q_1) .. e^(xi_i q_i) for i = 1..n."""
+        positions = expressions(q, (len(self.twists),), "q")
+        return list(accumulate((exp_twist(xi, qi) for xi, qi in zip(self.twists, positions, strict=True)), matmul))
+
+    def _placed(self, frame: str) -> tuple[int, Array]:
+        """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
+        n = len(self.twists)
+        placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(n))])}
+        placed["flange"] = n, self.T_joint_flange
+        placed["ee"] = n, np.asarray(self.T_joint_flange @ self.T_flange_ee)
+        if not isinstance(frame, str) or frame not in placed:
+            raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
+        return placed[frame]
+
 
 def joint_symbols(n: int, name: str = "q") -> Array:
     """(n,) real SymPy symbols q_1 .. q_n.
@@ -145,7 +212,7 @@ def joint_symbols(n: int, name: str = "q") -> Array:
 
 
 def exact_chain(robot: RobotDescription) -> ScrewChain:
-    """The screws of a robot with exact numbers, to be given to functions together with symbols for q.
+    """The screws of a robot with exact numbers, for expressions of symbols q.
 
     An entry of a fixed rotation that is the sine of a multiple of 30 or 45 degrees up to rounding becomes exactly
     that (6e-17 becomes 0), so that terms cancel. Any other number becomes the fraction that its decimals say, where
@@ -179,90 +246,3 @@ def _number(value: float) -> Any:
         return sympy.Integer(0)
     # A product of fractions with sixteen digits each is no more exact than they are, but grows without bound.
     return sympy.Rational(written) if len(written) < 15 else sympy.Float(float(value))
-
-
-Arm: TypeAlias = RobotDescription | ScrewChain
-
-
-def joint_poses(arm: Arm, q: ArrayLike) -> Array:
-    """T_base_joint_i of all joints: (n, 4, 4), translation in m.
-
-    Reference: document 002, section 1.2, T_i_0.
-    """
-    chain = _chain(arm)
-    return np.array([motion @ T for motion, T in zip(_screw_motions(chain, q), chain.T_base_joint, strict=True)])
-
-
-def pose(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
-    """T_base_frame (4, 4) of base, joint1 .. jointn, flange or ee.
-
-    Reference: document 002, section 1.2, T_i_0; T_8_0 is the flange.
-    """
-    chain = _chain(arm)
-    joint, T_joint_frame = _placed(chain, frame)
-    return T_joint_frame if joint == 0 else joint_poses(chain, q)[joint - 1] @ T_joint_frame
-
-
-def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
-    """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
-
-    xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
-    behind all joints.
-
-    Reference: document 002, section 1.2, xi_i.
-    """
-    chain = _chain(arm)
-    before = [identity(4), *_screw_motions(chain, q)]
-    return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], chain.twists, strict=True)]).T
-
-
-def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
-    """J_i (6, n): (v, w) = J dq, the velocity of the frame's origin and the angular velocity, in base axes.
-
-    Document 002 calls (w, v) SpatialVelocity_i. Its v is not the linear part of the spatial twist `space_jacobian` dq,
-    which is v - w x r.
-
-    J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
-
-    Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
-    """
-    chain = _chain(arm)
-    r = pose(chain, q, frame)[:3, 3]
-    J: Array = adjoint(rigid(np.eye(3), -r)) @ space_jacobian(chain, q)
-    joint, _ = _placed(chain, frame)
-    J[:, joint:] = 0 * J[:, joint:]
-    return J
-
-
-def com_jacobian(arm: Arm, q: ArrayLike, link: int) -> Array:
-    """J_mi (6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
-
-    Reference: document 002, section 1.3, last equation.
-    """
-    chain = _chain(arm)
-    if not isinstance(link, int | np.integer) or not 1 <= link <= len(chain.twists):
-        raise ArgumentError(f"link: expected an integer from 1 to {len(chain.twists)}, got {link!r}")
-    shift = joint_poses(chain, q)[link - 1][:3, :3] @ chain.coms[link - 1]  # r_mi - r_i
-    J: Array = adjoint(rigid(np.eye(3), -shift)) @ jacobian(chain, q, f"joint{link}")
-    return J
-
-
-def _chain(arm: Arm) -> ScrewChain:
-    return arm if isinstance(arm, ScrewChain) else exact_chain(arm)
-
-
-def _screw_motions(chain: ScrewChain, q: ArrayLike) -> list[Array]:
-    """e^(xi_1 q_1) .. e^(xi_i q_i) for i = 1..n."""
-    positions = expressions(q, (len(chain.twists),), "q")
-    return list(accumulate((exp_twist(xi, qi) for xi, qi in zip(chain.twists, positions, strict=True)), matmul))
-
-
-def _placed(chain: ScrewChain, frame: str) -> tuple[int, Array]:
-    """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
-    n = len(chain.twists)
-    placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(n))])}
-    placed["flange"] = n, chain.T_joint_flange
-    placed["ee"] = n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
-    if not isinstance(frame, str) or frame not in placed:
-        raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
-    return placed[frame]

@@ -9,7 +9,6 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.symbolic import ScrewChain
-from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 from panda_dynamics_ros.symbolic.product_of_exponentials import adjoint, exp_twist, rigid, skew
 
 Array = NDArray[Any]
@@ -75,7 +74,7 @@ def com_shift(T_base_joint: Array, com: ArrayLike) -> Array:
 
 def com_poses(chain: ScrewChain, q: ArrayLike) -> Array:
     """T_i_0 T_mi_i of all links."""
-    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(poe.joint_poses(chain, q), chain.coms, strict=True)])
+    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(chain.joint_poses(q), chain.coms, strict=True)])
 
 
 def document_panda() -> tuple[ScrewChain, Any, Array]:

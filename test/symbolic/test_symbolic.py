@@ -36,16 +36,16 @@ def arm(request):
 
 
 def test_numbers_are_those_of_the_model_and_of_pinocchio(arm, rng):
-    q, oracle = rng.uniform(-1, 1, arm.n), Pinocchio(arm)
+    screws, q, oracle = symbolic.exact_chain(arm), rng.uniform(-1, 1, arm.n), Pinocchio(arm)
     for frame in arm.frames:
-        assert np.abs(numbers(poe.pose(arm, q, frame)) - arm.pose(q, frame)).max() < EXACT
-        assert np.abs(numbers(poe.jacobian(arm, q, frame)) - arm.jacobian(q, frame)).max() < EXACT
+        assert np.abs(numbers(screws.pose(q, frame)) - arm.pose(q, frame)).max() < EXACT
+        assert np.abs(numbers(screws.jacobian(q, frame)) - arm.jacobian(q, frame)).max() < EXACT
     coms = np.stack([oracle.pose(q[None], f"com{link}")[0] for link in range(1, arm.n + 1)])
-    assert np.abs(numbers(com_poses(symbolic.exact_chain(arm), q)) - coms).max() < EXACT
+    assert np.abs(numbers(com_poses(screws, q)) - coms).max() < EXACT
     for link in range(1, arm.n + 1):
-        assert np.abs(numbers(poe.com_jacobian(arm, q, link)) - arm.com_jacobian(q, link)).max() < EXACT
+        assert np.abs(numbers(screws.com_jacobian(q, link)) - arm.com_jacobian(q, link)).max() < EXACT
     in_world = np.reshape(pin.computeJointJacobians(oracle.model, oracle.data, q), (6, arm.n))
-    assert np.abs(numbers(poe.space_jacobian(arm, q)) - in_world).max() < EXACT
+    assert np.abs(numbers(screws.space_jacobian(q)) - in_world).max() < EXACT
 
 
 @pytest.mark.parametrize("name", ["fr3", 3])
@@ -55,11 +55,11 @@ def test_expressions_have_the_values_of_the_numbers(name, rng):
     point, rates = rng.uniform(-1, 1, arm.n), rng.uniform(-1, 1, arm.n)
     values = dict(zip([*q, *dq], [*point, *rates], strict=True))
     pairs = [
-        (poe.pose(chain, q, "ee"), arm.pose(point, "ee")),
-        (poe.jacobian(chain, q, "joint3"), arm.jacobian(point, "joint3")),
-        (poe.com_jacobian(chain, q, 3), arm.com_jacobian(point, 3)),
-        (poe.jacobian(chain, q, "joint3") @ dq, arm.jacobian(point, "joint3") @ rates),
-        (poe.com_jacobian(chain, q, 3) @ dq, arm.com_jacobian(point, 3) @ rates),
+        (chain.pose(q, "ee"), arm.pose(point, "ee")),
+        (chain.jacobian(q, "joint3"), arm.jacobian(point, "joint3")),
+        (chain.com_jacobian(q, 3), arm.com_jacobian(point, 3)),
+        (chain.jacobian(q, "joint3") @ dq, arm.jacobian(point, "joint3") @ rates),
+        (chain.com_jacobian(q, 3) @ dq, arm.com_jacobian(point, 3) @ rates),
     ]
     for expressions, wanted in pairs:
         assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
@@ -139,17 +139,17 @@ def test_without_sympy_the_error_says_how_to_get_it(monkeypatch):
             import_module(name)
 
 
-Q, PANDA = np.zeros(7), pdr.load_robot("panda")
+Q, PANDA = np.zeros(7), symbolic.exact_chain(pdr.load_robot("panda"))
 REFUSED: dict[str, Callable[[], object]] = {
-    "q: expected shape (7,), got (6,)": lambda: poe.joint_poses(PANDA, Q[:6]),
-    "q: expected finite numbers or SymPy expressions, got nan": lambda: poe.pose(PANDA, [float("nan"), *Q[1:]]),
-    "q: expected finite numbers or SymPy expressions, got oo": lambda: poe.joint_poses(PANDA, [sympy.oo, *Q[1:]]),
-    "q: expected finite numbers or SymPy expressions, got zoo": lambda: poe.pose(PANDA, [sympy.zoo, *Q[1:]]),
-    "q: expected numbers or SymPy expressions, got 'q_1'": lambda: poe.pose(PANDA, ["q_1", *Q[1:]]),
-    "frame: expected one of base, joint1, ": lambda: poe.jacobian(PANDA, Q, "tool"),
-    "link: expected an integer from 1 to 7, got 0": lambda: poe.com_jacobian(PANDA, Q, 0),
-    "link: expected an integer from 1 to 7, got 1.0": lambda: poe.com_jacobian(PANDA, Q, 1.0),  # type: ignore[arg-type]
-    "robot: expected a robot, got str": lambda: poe.pose("panda", Q),  # type: ignore[arg-type]
+    "q: expected shape (7,), got (6,)": lambda: PANDA.joint_poses(Q[:6]),
+    "q: expected finite numbers or SymPy expressions, got nan": lambda: PANDA.pose([float("nan"), *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got oo": lambda: PANDA.joint_poses([sympy.oo, *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got zoo": lambda: PANDA.pose([sympy.zoo, *Q[1:]]),
+    "q: expected numbers or SymPy expressions, got 'q_1'": lambda: PANDA.pose(["q_1", *Q[1:]]),
+    "frame: expected one of base, joint1, ": lambda: PANDA.jacobian(Q, "tool"),
+    "link: expected an integer from 1 to 7, got 0": lambda: PANDA.com_jacobian(Q, 0),
+    "link: expected an integer from 1 to 7, got 1.0": lambda: PANDA.com_jacobian(Q, 1.0),  # type: ignore[arg-type]
+    "robot: expected a robot, got str": lambda: symbolic.exact_chain("panda"),  # type: ignore[arg-type]
     "n: expected a positive integer, got 0": lambda: symbolic.joint_symbols(0),
     "n: expected a positive integer, got True": lambda: symbolic.joint_symbols(True),
     "a: expected shape (3,), got (2,)": lambda: poe.skew([1, 2]),
