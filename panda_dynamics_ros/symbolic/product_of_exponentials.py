@@ -104,9 +104,9 @@ class ScrewChain:
     prismatic: n booleans, whether the joint slides.
     coms: (n, 3), m, each link's centre of mass in its joint frame.
     T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
-    Attributes are these three and, at zero position, twists (n, 6), unit twists xi_i(0) of the joints about the base
-    origin, in base axes, linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides; and
-    T_base_joint (n, 4, 4), T_i_0(0), the joint frames.
+    twists: an attribute, (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base
+        axes, linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
+    T_base_joint: an attribute, (n, 4, 4), T_i_0(0), the joint frames at zero position.
     Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
     """
 
