@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the source, print the counts."""
+    """Write the source, which begins with the counts."""
     from panda_dynamics_ros.codegen import generate
 
     if args.output is not None and args.output.is_dir():
@@ -56,6 +56,3 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.write(code.source)
     else:
         print(f"written: {args.output}", file=sys.stderr)
-    print(f"{'function':<17} {'multiplications':>15} {'additions':>9} {'sin, cos':>8}", file=sys.stderr)
-    for key, count in code.counts.items():
-        print(f"{key:<17} {count.multiplications:>15} {count.additions:>9} {count.trigonometric:>8}", file=sys.stderr)

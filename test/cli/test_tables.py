@@ -100,17 +100,13 @@ def test_base_parameters_as_json_are_complete(robot, capsys):
 FR3 = load_robot("fr3")
 
 
-def test_source_goes_to_standard_output_and_counts_beside_it(capsys):
+def test_source_with_its_counts_goes_to_standard_output(capsys):
     assert main(["export", "fr3"]) == 0
-    printed = capsys.readouterr()
+    printed = capsys.readouterr().out
     code = generate(FR3)
-    assert printed.out == code.source
-    heading, *rows = printed.err.splitlines()
-    assert heading.split() == ["function", "multiplications", "additions", "sin,", "cos"]
-    assert [row.split() for row in rows] == [
-        [key, str(count.multiplications), str(count.additions), str(count.trigonometric)]
-        for key, count in code.counts.items()
-    ]
+    assert printed == code.source
+    for key, count in code.counts.items():
+        assert re.search(rf"{key} +{count.multiplications} multiplications, +{count.additions} additions", printed)
 
 
 def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
