@@ -152,17 +152,19 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
         "truth": summaries.body_entry(truth),
         "events": summaries.event_entries(events, stamps, mass, com, start),
     }
-    true_mass, true_com = np.zeros(len(stamps)), np.full((len(stamps), 3), np.nan)
+    true_mass, true_com = np.zeros_like(mass), np.zeros_like(com)
     for stamp, body in seen.truth:
-        true_mass[stamps >= stamp] = body.mass
-        true_com[stamps >= stamp] = body.com if body.mass > 0.0 else np.nan
+        true_mass[stamps >= stamp], true_com[stamps >= stamp] = body.mass, body.com
     files = [summaries.write_summary(summary, args.output), bag]
     files += write_replay_files(data, robot, offline, args.output)
-    history = SmoothedHistory(mass, std[:, 0], com, com_std, known)
+    curves = {
+        "estimate": SmoothedHistory(mass, std[:, 0], com, com_std, known),
+        "truth": SmoothedHistory(true_mass, 0.0 * mass, true_com, 0.0 * com, true_mass > 0.0),
+    }
     marks = [(stamp - start, kind) for stamp, kind in seen.changes]
     title = "A simulated Panda's payload, found over ROS 2 topics"
     picture = args.output / "payload.png"  # in place of the replay's
-    plot_payload(stamps - start, {"estimate": history}, picture, title, marks, (true_mass, true_com), offline.problem)
+    plot_payload(stamps - start, curves, picture, title, marks, offline.problem)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),

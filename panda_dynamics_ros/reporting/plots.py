@@ -32,6 +32,7 @@ from matplotlib.figure import Figure  # noqa: E402
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
+STYLES = {"estimate": (BLUE, "-"), "smoothed": (ORANGE, "-."), "truth": (RED, "--")}
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
 COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
@@ -79,19 +80,19 @@ def plot_payload(
     path: Path,
     title: str,
     events: Sequence[tuple[float, str]] = (),
-    truth: tuple[FloatArray, FloatArray] | None = None,
     banner: str = "",
 ) -> Path:
     """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    `curves` has one or two by what the legend calls them; `truth` (N,), kg, and (N, 3), m, nan of nothing; `banner` is
-    what a reader has to know first, above the title.
+    `curves` are by their names in the legend, some of `STYLES`; `banner` is what a reader has to know first, above the
+    title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), colour, line in zip(curves.items(), (BLUE, ORANGE), ("-", "-."), strict=False):
-        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name)
+    for name, each in curves.items():
+        colour, line = STYLES[name]
+        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name, linestyle=line)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
             continue
@@ -100,17 +101,11 @@ def plot_payload(
             com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
             plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
-    if truth is not None:
-        mass, com = truth
-        mass_axes.plot(time, mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
-        top = max(top, float(np.nanmax(mass)))
-        for axis, colour in enumerate((RED, GREEN, BLUE)):
-            com_axes.plot(time, 1e3 * com[:, axis], color=colour, linewidth=1.0, linestyle="--")
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
     mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
     mass_axes.set_ylabel("payload mass (kg), 95 % band")
     mass_axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    com_axes.set_ylabel("CoM in the flange frame (mm)" + ("" if truth is None else "\n(dashed: truth)"))
+    com_axes.set_ylabel("CoM in the flange frame (mm)")
     com_axes.set_xlabel("time (s)")
     if known:
         com_axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
