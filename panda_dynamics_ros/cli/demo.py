@@ -127,7 +127,7 @@ def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
 
 def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
-    from panda_dynamics_ros.reporting.plots import plot_payload, write_replay_files
+    from panda_dynamics_ros.reporting.plots import write_replay_files
 
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, storage="mcap", overwrite=True)
@@ -137,10 +137,7 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     released = min((stamp for stamp, body in seen.truth[1:] if body.mass == 0.0), default=np.inf)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
-    stamps, mass, std, com, com_std, known = (
-        np.array([getattr(each, name) for each in estimates])
-        for name in ("stamp", "mass", "std", "com", "com_std", "com_is_known")
-    )
+    stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))
     events = [(stamp, "picked" if body.mass > 0.0 else "released") for stamp, body in seen.truth[1:]]
     events += [(stamp, f"detected_{kind}") for stamp, kind in seen.changes]
     summary = summaries.summary_of(data, offline) | {
@@ -152,19 +149,12 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
         "truth": summaries.body_entry(truth),
         "events": summaries.event_entries(events, stamps, mass, com, start),
     }
-    true_mass, true_com = np.zeros_like(mass), np.zeros_like(com)
+    true_mass, true_com = np.zeros(len(data.stamp)), np.zeros((len(data.stamp), 3))
     for stamp, body in seen.truth:
-        true_mass[stamps >= stamp], true_com[stamps >= stamp] = body.mass, body.com
+        true_mass[data.stamp >= stamp], true_com[data.stamp >= stamp] = body.mass, body.com
+    carried = SmoothedHistory(true_mass, 0.0 * true_mass, true_com, 0.0 * true_com, true_mass > 0.0)
     files = [summaries.write_summary(summary, args.output), bag]
-    files += write_replay_files(data, robot, offline, args.output)
-    curves = {
-        "estimate": SmoothedHistory(mass, std[:, 0], com, com_std, known),
-        "truth": SmoothedHistory(true_mass, 0.0 * mass, true_com, 0.0 * com, true_mass > 0.0),
-    }
-    marks = [(stamp - start, kind) for stamp, kind in seen.changes]
-    title = "A simulated Panda's payload, found over ROS 2 topics"
-    picture = args.output / "payload.png"  # in place of the replay's
-    plot_payload(stamps - start, curves, picture, title, marks, offline.problem)
+    files += write_replay_files(data, robot, offline, args.output, truth=carried)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),

@@ -14,7 +14,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import MissingDependencyError
-from panda_dynamics_ros.estimation import PayloadSegment, smooth_payloads
+from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
@@ -110,9 +110,10 @@ def _replay(
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 
+    smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
     files = [
         summaries.write_summary(summary, args.output),
-        *write_replay_files(data, robot, result, args.output, segments),
+        *write_replay_files(data, robot, result, args.output, **smoothed),
     ]
     files += _write_bag(data, result, args.output / "results", args.bag_format)
     console.print_results(args.json, summary, tables, files)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
+from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns
 from panda_dynamics_ros.identification import Validation
@@ -47,18 +47,15 @@ PayloadCurves = Replay | SmoothedHistory
 
 
 def write_replay_files(
-    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, segments: Sequence[PayloadSegment] = ()
+    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
 ) -> list[Path]:
-    """payload.png, torques.png and payload.csv of a replayed recording."""
+    """payload.png, with these other curves, torques.png and payload.csv of a replayed recording."""
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
     title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
-    curves: dict[str, PayloadCurves] = {"estimate": result}
-    if segments:
-        curves["smoothed"] = SmoothedHistory.at(data.stamp, segments)
     torques = result.measured_torques, result.gravity_torques
     return [
-        plot_payload(time, curves, output / "payload.png", title, events, banner=result.problem),
+        plot_payload(time, {"estimate": result, **others}, output / "payload.png", title, events, result.problem),
         plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
         write_curves(time[result.published], result, result.published, output / "payload.csv"),
     ]
