@@ -92,8 +92,9 @@ def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
     rows = []
     for segment in segments:
         estimate = segment.estimate
-        words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}; {com_text(estimate)}"
-        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}; {estimate.status}"))
+        where = f" at {com_text(estimate)}" if estimate.com_is_known else ""
+        words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}{where}"
+        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}, {estimate.status}"))
     return "payloads, each from all samples while it was carried", rows
 
 
