@@ -3,9 +3,9 @@
 
 import argparse
 import json
-import sys
 
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number
+from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics base-parameters fr3 --json"
 UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
@@ -13,14 +13,8 @@ UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, "robot")
-    words = (
-        "angles (rad) and lengths (share of the longest link) below T are zero (default: 1e-9; more for an arm whose "
-    )
-    add(
-        parser,
-        option("--tolerance", f"{words}right angles are calibrated)", type=float, default=1e-9, metavar="T"),
-        JSON,
-    )
+    words = "angles (rad) and lengths (shares of the longest link) that count as zero"
+    add(parser, number("--tolerance", 1e-9, "T", words), JSON)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -38,17 +32,9 @@ def run(args: argparse.Namespace) -> None:
         found = {"without_effect": list(base.without_effect), "parameters": entries, "mapping": base.mapping.tolist()}
         print(json.dumps(about | found))
         return
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    title = f"{robot.name}: {len(base)} base parameters of {10 * robot.n} inertial parameters"
-    columns = Column("value", justify="right", no_wrap=True), Column("unit", no_wrap=True)
-    table = Table("name", *columns, Column("closed form", overflow="fold"), title=title, title_justify="left")
-    for k, entry in enumerate(entries):
-        form = entry["expression"].split(" = ")[1]
-        ends = k + 1 < len(entries) and entries[k + 1]["column"] // 10 != entry["column"] // 10  # the last of its link
-        cells = (entry["name"], f"{entry['value']:.6g}", entry["unit"], "" if form == entry["name"] else form)
-        table.add_row(*cells, end_section=ends)
-    console = Console(width=None if sys.stdout.isatty() else 118, highlight=False)
-    console.print(table)
-    console.print("without effect on the torques: " + (" ".join(base.without_effect) or "none"))
+    print(f"{printable(robot.name)}: {len(base)} base parameters of {10 * robot.n} inertial parameters")
+    for entry in entries:
+        name, form = entry["expression"].split(" = ")
+        row = f"{name:<6} {entry['value']:>12.6g} {entry['unit']:<6}"
+        print(row.rstrip() if form == name else f"{row}  = {form}")
+    print("without effect on the torques: " + (" ".join(base.without_effect) or "none"))

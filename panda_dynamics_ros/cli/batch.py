@@ -12,7 +12,7 @@ from panda_dynamics_ros.annotation.rows import default_name
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.reporting.console import print_results, progress_bar
+from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 
 FAILURES_SHOWN = 10
 EXAMPLES = """\
@@ -68,15 +68,11 @@ def run(args: argparse.Namespace) -> None:
             args.paths, args.output, task, jobs=args.jobs, scheduler=args.scheduler, resume=args.resume,
             overwrite=args.overwrite, started=start, progress=advance,
         )  # fmt: skip
-    rows = [("done", f"{outcome.done}, {len(outcome.failures)} of them failed"), ("skipped", f"{outcome.skipped}")]
-    if outcome.worker_s > 0.0:
-        samples, megabytes = outcome.samples / outcome.worker_s, outcome.bytes / outcome.worker_s / 1e6
-        rows.append(("speed", f"{samples:,.0f} samples/s and {megabytes:.1f} MB/s in each process"))
-    tables = [(f"{len(outcome.sources)} recordings", rows)]
+    names = ("skipped", "done", "samples", "bytes", "worker_s")
+    summary = {"recordings": len(outcome.sources), **{name: getattr(outcome, name) for name in names}}
+    summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
+    tables = [("annotated", summary_rows(summary))]
     if outcome.failures:
         kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
         tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
-    names = ("skipped", "done", "failures", "samples", "bytes", "worker_s")
-    summary = {"recordings": len(outcome.sources), **{name: getattr(outcome, name) for name in names}}
-    summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
-    print_results(args.json, summary, tables, [outcome.table])
+    print_results(args.json, summary | {"failures": outcome.failures}, tables, [outcome.table])

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> None:
     """Read the log, write the recording."""
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
-    from panda_dynamics_ros.reporting.console import print_results, stream_text
+    from panda_dynamics_ros.reporting.console import print_results, summary_rows
 
     if args.output.exists() and not args.overwrite:
         raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
@@ -39,6 +39,4 @@ def run(args: argparse.Namespace) -> None:
     samples = (JointStateSample(stamp, names, *rows) for stamp, *rows in columns)
     file = write_joint_states(args.output, samples, topic=args.topic, overwrite=args.overwrite)
     summary = {"samples": len(data.stamp), "dropped": data.rejected, "rate_hz": data.rate_hz, "files": [str(file)]}
-    dropped = ", ".join(f"{count} {reason}" for reason, count in data.rejected.items()) or "nothing"
-    rows = [("samples", stream_text(data)), ("dropped", dropped)]
-    print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", rows)], [file])
+    print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", summary_rows(summary))], [file])

@@ -23,7 +23,7 @@ from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
-INPUTS = ("panda_dynamics: input", "payload_estimator: input")
+INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
 PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
@@ -77,8 +77,6 @@ def _follow(
     processes: NodeProcesses, show: Callable[[console.Rows], None], seen: DemoMonitor, args: argparse.Namespace
 ) -> None:
     """Start estimators and robot, and show what is published until the time is over."""
-    for name in ("dynamics", "payload_estimator"):  # first, so that they get the robot's first sample
-        processes.start(name)
     robot = {
         "payload_mass_kg": args.payload_mass,
         "payload_com_m": list(args.payload_com),
@@ -86,16 +84,16 @@ def _follow(
         "release_at_s": 0.75 * args.duration,
         "cycle_s": 0.0,
         "seed": args.seed,
-        "wait_for_subscribers": 3,  # both nodes and the monitor
+        "wait_for_subscribers": 3,  # both nodes, once they are ready, and the monitor get the robot's first sample
     }
-    began, is_started = time.monotonic(), False
-    while not seen.joint_states or min(_elapsed(seen), _reported(seen)) < args.duration:
+    for name, parameters in (("dynamics", {}), ("payload_estimator", {}), ("simulated_panda", robot)):
+        processes.start(name, parameters)
+    began, elapsed = time.monotonic(), 0.0
+    while elapsed < args.duration:
         for name, code in processes.dead().items():
             raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
-        if not is_started and all(name in seen.diagnostics for name in INPUTS):
-            processes.start("simulated_panda", robot)
-            is_started = True
-        if seen.joint_states:
+        if seen.joint_states and INPUT in seen.diagnostics:
+            elapsed = min(_elapsed(seen), _reported(seen))
             show(_rows(seen, args.duration))
         elif (waited := time.monotonic() - began) > START_PATIENCE:
             raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
@@ -111,7 +109,7 @@ def _elapsed(seen: DemoMonitor) -> float:
 
 def _reported(seen: DemoMonitor) -> float:
     """s of the stream, received or lost, of which the estimator's diagnostics know; they come once a second."""
-    _, stream = seen.diagnostics[INPUTS[1]]
+    _, stream = seen.diagnostics[INPUT]
     return (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
 
 
@@ -122,27 +120,24 @@ def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
         ("robot time", f"{_elapsed(seen):5.1f} of {duration:.0f} s"),
         ("truly carried", f"{carried:6.3f} kg"),
         *(console.payload_rows(seen.estimates[-1]) if seen.estimates else []),
-        ("stream", seen.diagnostics[INPUTS[1]][0]),
+        ("stream", seen.diagnostics[INPUT][0]),
         ("detected changes", changes or "none yet"),
     ]
 
 
 def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
-    from panda_dynamics_ros.reporting.plots import plot_payload, write_replay_files
+    from panda_dynamics_ros.reporting.plots import write_replay_files
 
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, storage="mcap", overwrite=True)
     data = load_dataset(bag, robot)
-    offline, stream, start = replay(data, robot), seen.diagnostics[INPUTS[1]][1], seen.joint_states[0].stamp
+    offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], seen.joint_states[0].stamp
     truth = max((body for _, body in seen.truth), key=lambda body: body.mass)
     released = min((stamp for stamp, body in seen.truth[1:] if body.mass == 0.0), default=np.inf)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
-    stamps, mass, std, com, com_std, known = (
-        np.array([getattr(each, name) for each in estimates])
-        for name in ("stamp", "mass", "std", "com", "com_std", "com_is_known")
-    )
+    stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))
     events = [(stamp, "picked" if body.mass > 0.0 else "released") for stamp, body in seen.truth[1:]]
     events += [(stamp, f"detected_{kind}") for stamp, kind in seen.changes]
     summary = summaries.summary_of(data, offline) | {
@@ -154,23 +149,17 @@ def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
         "truth": summaries.body_entry(truth),
         "events": summaries.event_entries(events, stamps, mass, com, start),
     }
-    true_mass, true_com = np.zeros(len(stamps)), np.full((len(stamps), 3), np.nan)
+    true_mass, true_com = np.zeros(len(data.stamp)), np.zeros((len(data.stamp), 3))
     for stamp, body in seen.truth:
-        true_mass[stamps >= stamp] = body.mass
-        true_com[stamps >= stamp] = body.com if body.mass > 0.0 else np.nan
+        true_mass[data.stamp >= stamp], true_com[data.stamp >= stamp] = body.mass, body.com
+    carried = SmoothedHistory(true_mass, 0.0 * true_mass, true_com, 0.0 * true_com, true_mass > 0.0)
     files = [summaries.write_summary(summary, args.output), bag]
-    files += write_replay_files(data, robot, offline, args.output)
-    history = SmoothedHistory(mass, std[:, 0], com, com_std, known)
-    marks = [(stamp - start, kind) for stamp, kind in seen.changes]
-    title = "A simulated Panda's payload, found over ROS 2 topics"
-    picture = args.output / "payload.png"  # in place of the replay's
-    plot_payload(stamps - start, {"estimate": history}, picture, title, marks, (true_mass, true_com), offline.problem)
+    files += write_replay_files(data, robot, offline, args.output, truth=carried)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),
-        ("mass", f"{console.mass_text(last)} (truth {truth.mass:.3f})"),
-        ("centre of mass", f"{console.com_text(last)} (truth {console.joint_values(1e3 * truth.com, 1)})"),
+        *console.payload_rows(last),
+        ("truth", f"{truth.mass:.3f} kg, centre of mass {console.joint_values(1e3 * truth.com, 1)} mm"),
+        ("events", "; ".join(f"{event['kind']} at {event['stamp']:.2f} s" for event in summary["events"])),
     ]
-    later = ((event["stamp"], event["kind"], event["mass_after_2s"]) for event in summary["events"])
-    rows += [(f"{stamp:7.3f} s", f"{kind}; 2 s later {mass_later:.3f} kg") for stamp, kind, mass_later in later]
     console.print_results(args.json, summary, [("What the nodes found", rows)], files)

@@ -5,16 +5,14 @@ import argparse
 
 import numpy as np
 
-from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output
+from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output, write_plan
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
-from panda_dynamics_ros.reporting.console import joint_values, print_results, progress_bar
-from panda_dynamics_ros.reporting.summary import motion_entry
+from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 from panda_dynamics_ros.simulation.motion_search import periodic_motion
-from panda_dynamics_ros.simulation.motions import write_motion, write_trajectory
+from panda_dynamics_ros.simulation.motions import write_motion
 
-CSV_STEP, YAML_STEP = 0.01, 0.02  # s
+STEP = 0.01  # s, from row to row of the CSV
 EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv"
 
 
@@ -34,11 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Search, write the files, say how good the motion is."""
-    from panda_dynamics_ros.reporting.plots import plot_motion
-
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
-    checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
     robot = load_arm(args)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
@@ -46,27 +41,8 @@ def run(args: argparse.Namespace) -> None:
             robot, regressor_condition(robot), args.duration, harmonics=args.harmonics, table_height=args.table_height,
             trials=args.trials, seed=args.seed, progress=lambda done, best: bar.update(task, completed=done, best=best),
         )  # fmt: skip
-    args.output.parent.mkdir(parents=True, exist_ok=True)
-    times, coarse = (np.arange(0.0, args.duration + 0.5 * step, step) for step in (CSV_STEP, YAML_STEP))
-    states = found.motion(times)
-    trajectory = args.output.with_suffix(".yaml")
-    files = [
-        write_motion(times, states, args.output),
-        write_trajectory(robot.joint_names, coarse, found.motion(coarse), trajectory),
-        plot_motion(times, states, robot.limits, args.output.with_suffix(".png")),
-    ]
-    entry, shares = motion_entry(states, robot.limits)
-    summary = {
-        "robot": robot.name,
-        "period_s": found.motion.period,
-        "condition_number": found.score,
-        "first_point": states[0][0].tolist(),
-        **entry,
-        "files": [str(path) for path in files],
-    }
-    table = [
-        ("condition number", f"{found.score:.1f}, the best of {found.trials} motions"),
-        ("first point", f"{joint_values(states[0][0])} rad"),
-        *shares,
-    ]
-    print_results(args.json, summary, [(f"exciting motion for {robot.name}", table)], files)
+    plan = write_plan(robot, found.motion, args.duration, args.output)
+    times = np.arange(0.0, args.duration + 0.5 * STEP, STEP)
+    files = [str(write_motion(times, found.motion(times), args.output)), *plan["files"]]
+    summary = plan | {"condition_number": found.score, "files": files}
+    print_results(args.json, summary, [("exciting motion", summary_rows(summary))], files)

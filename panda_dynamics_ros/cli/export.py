@@ -3,7 +3,6 @@
 
 import argparse
 import json
-import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,22 +11,6 @@ from panda_dynamics_ros.cli.options import add, add_robot, load_arm, option
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.untrusted import replacing
 
-HEADER = """\
-#ifndef {upper}_H
-#define {upper}_H
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-{prototypes}
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
 EXAMPLES = """\
 panda-dynamics export --language c --output panda_dynamics.c
 panda-dynamics export my_arm.yaml --language python --math jax.numpy --output arm_jax.py
@@ -53,35 +36,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the source, print the counts."""
+    """Write the source, which begins with the counts."""
     from panda_dynamics_ros.codegen import generate
 
     if args.output is not None and args.output.is_dir():
         raise ArgumentError(f"--output: expected a file, got the folder {str(args.output)!r}")
     robot = load_arm(args)
     code = generate(robot, args.language, args.functions, args.name, args.math)
-    written: dict[str, str] = {}
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         with replacing(args.output) as file:
             file.write_text(code.source, encoding="utf-8")
-        written["output"] = str(args.output)
-        if args.language == "c":
-            header, upper = args.output.with_suffix(".h"), code.name.upper()
-            # The declarations of C source: those of its lines that end with a semicolon outside of functions.
-            prototypes = re.findall(rf"^{upper}_LINKAGE (void .*;)$", code.source, re.MULTILINE)
-            with replacing(header) as file:
-                file.write_text(HEADER.format(upper=upper, prototypes="\n".join(prototypes)), encoding="utf-8")
-            written["header"] = str(header)
     if args.json:
         counts = {key: asdict(count) for key, count in code.counts.items()}
         about = {"robot": robot.name, "language": args.language, "name": code.name, "functions": counts}
-        print(json.dumps(about | (written or {"source": code.source})))
+        print(json.dumps(about | ({"output": str(args.output)} if args.output else {"source": code.source})))
         return
-    if not written:
+    if args.output is None:
         sys.stdout.write(code.source)
-    for path in written.values():
-        print(f"written: {path}", file=sys.stderr)
-    print(f"{'function':<17} {'multiplications':>15} {'additions':>9} {'sin, cos':>8}", file=sys.stderr)
-    for key, count in code.counts.items():
-        print(f"{key:<17} {count.multiplications:>15} {count.additions:>9} {count.trigonometric:>8}", file=sys.stderr)
+    else:
+        print(f"written: {args.output}", file=sys.stderr)

@@ -15,13 +15,12 @@ from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, validate
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Table, joint_values, print_results
+from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 from panda_dynamics_ros.untrusted import replacing
 
-WELL_KNOWN = 0.1  # relative standard deviation of a base parameter
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
 
 
@@ -35,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.output("my_panda.yaml", "FILE", "the robot file"),
         options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
         options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--report", "folder for pictures of the result", type=Path, metavar="DIR"),
+        options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
         options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
         options.flag("--force", "write the result even if it is implausible"),
         options.JSON,
@@ -68,18 +67,18 @@ def run(args: argparse.Namespace) -> None:
         with replacing(args.urdf) as file:
             file.write_text(urdf_inertials(fit.robot), encoding="utf-8")
         files.append(args.urdf)
-    tables: list[Table] = [(f"{', '.join(args.data)}, starting from {prior.name}", _rows(fit))]
-    for each in validations:
-        rows = [(name, joint_values(each.torque_rms(name), total=True)) for name in each.predicted]
-        tables.append((f"torque RMS in N m on {each.source}, which was not fitted", rows))
     if args.report is not None:
-        from panda_dynamics_ros.reporting.plots import plot_prediction, plot_sigmas
+        from panda_dynamics_ros.reporting.plots import plot_prediction
 
         args.report.mkdir(parents=True, exist_ok=True)
         shown = validations or [validate(load(args.data[0]), models)]
         files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
-        files.append(plot_sigmas(fit, args.report / "base_parameters.png"))
-    print_results(args.json, summarise(fit, validations, files), tables, files)
+    summary = summarise(fit, validations, files)
+    tables = [(", ".join(args.data), summary_rows(summary))]
+    for each in summary["validation"]:
+        title = f"torque RMS in N m on {each['source']}, which was not fitted"
+        tables.append((title, summary_rows(each["torque_rms"])))
+    print_results(args.json, summary, tables, files)
 
 
 def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:
@@ -104,21 +103,3 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         ],
         "files": [str(path) for path in files],
     }
-
-
-def _rows(fit: Identification) -> list[tuple[str, str]]:
-    known, learnt = int((fit.relative_sigma < WELL_KNOWN).sum()), fit.robot.residual_map
-    rms = [("torque RMS, fitted", fit.torque_rms), ("held-out blocks", fit.cross_validated_rms)]
-    rms.append((fit.prior.name, fit.prior_torque_rms))
-    rows = [
-        ("rows", f"{fit.samples}; {fit.outliers} outliers replaced"),
-        ("condition number", f"{fit.condition_number:.1f}"),
-        *((name, f"{joint_values(values, total=True)} N m") for name, values in rms if np.isfinite(values).all()),
-        ("tilt of the base", f"{1e3 * fit.tilt[0]:.1f}, {1e3 * fit.tilt[1]:.1f} mrad"),
-        ("not identified", ", ".join(fit.not_identified) or "none"),
-        ("base parameters", f"{len(fit.base_names)}, {known} of them known to {WELL_KNOWN:.0%}; see --report, --json"),
-    ]
-    if learnt is not None:
-        noise = joint_values(learnt.noise, total=True)
-        rows.insert(-2, ("residual map", f"{len(learnt.points)} points, noise {noise} N m"))
-    return rows

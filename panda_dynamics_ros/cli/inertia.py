@@ -11,6 +11,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
 from panda_dynamics_ros.reporting.console import fixed
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -55,21 +56,13 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(content))
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
-
     at = " ".join(f"{angle:g}" for angle in q)
-    # As wide as it needs even on a narrow terminal, where lines wrap: a number that is cut off is a wrong one.
-    console = Console(width=118, highlight=False)
-    look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0), "title_justify": "left"}
     for frame, title, vector, inertia, symbol in TABLES:
         if frame in content:
             where = f"{robot.name} in base {{S}} at q = {at}" if frame == "base" else robot.name
-            headings = ("link", "m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA))
-            columns = [Column(heading, justify="right", no_wrap=True) for heading in headings]
-            table = Table(*columns, title=f"{where}: {title}", title_style="bold", **look)
+            headings = ("m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA))
+            print(f"\n{printable(where)}: {title}")
+            print("link" + "".join(f"{heading:>11}" for heading in headings))
             for i, link in enumerate(content[frame], start=1):
                 numbers = [link["mass"], *link[vector], *link[inertia]]
-                table.add_row(str(i), *(fixed(each, 6) for each in numbers))
-            console.print(table)
+                print(f"{i:>4}" + "".join(f"{fixed(each, 6):>11}" for each in numbers))

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
         args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
         robot: RobotDescription = load_arm(args)
         robot = with_own_end_effector(robot, state) if own else robot
-        live = Live(robot, connection, FrankaStream(connection, say), args.record)
+        live = Live(robot, connection, FrankaStream(connection, say), state)
         with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publisher(args, robot) as publish:
             live.follow(args, view, publish, record)
     if args.json:
@@ -84,17 +84,21 @@ def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.
 
 
 class Live:
-    """What was seen so far of a robot with this model, by this stream of states, which are in a file if `recorded`."""
+    """What was seen so far of a robot with this model: the last state, and what the monitor makes of it."""
 
     def __init__(
-        self, robot: RobotDescription, connection: FrankaConnection, stream: FrankaStream, recorded: str | None
+        self, robot: RobotDescription, connection: FrankaConnection, stream: FrankaStream, state: FrankaState
     ) -> None:
-        self.stream, self.recorded = stream, recorded
+        self.stream, self.monitor, self.stamps = stream, ArmMonitor(robot), StreamMonitor()
         self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
-        self.monitor, self.stamps = ArmMonitor(robot), StreamMonitor()
-        self._origin = time.monotonic()
-        self._seen: tuple[FrankaState, ArmOutput] | None = None
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
+        self._origin = time.monotonic()
+        self._seen = state, self.monitor.update_state(state.raw)  # not counted: views and nodes start after it
+
+    @property
+    def elapsed(self) -> float:
+        """s since the start."""
+        return time.monotonic() - self._origin
 
     def follow(
         self, args: argparse.Namespace, view: WebView | None, publish: Publish | None, record: Record | None
@@ -106,7 +110,7 @@ class Live:
             shower.start()
             try:
                 with contextlib.suppress(KeyboardInterrupt):
-                    while args.seconds is None or time.monotonic() - self._origin < args.seconds:
+                    while args.seconds is None or self.elapsed < args.seconds:
                         state = self.stream.next()
                         if state is not None:
                             self.stamps.accept(state.sample.stamp)
@@ -121,48 +125,38 @@ class Live:
 
     def _show(self, over: threading.Event, show: Callable[[Rows], None], view: WebView | None) -> None:
         while not over.wait(PERIOD):
-            if self._seen is None:
-                continue
             show(self.rows())
             if view is not None:
                 state, output = self._seen
-                elapsed = time.monotonic() - self._origin
-                view.show(elapsed, state.sample.q, output.estimate, wrench=output.wrench.wrench, remark=state.mode)
+                wrench = output.wrench.wrench
+                view.show(self.elapsed, state.sample.q, output.estimate, wrench=wrench, remark=state.mode)
 
     def rows(self) -> Rows:
         """The table for a person."""
-        if self._seen is None:
-            return [("states", "none yet")]
         state, output = self._seen
         load, errors = state.load, f" ({', '.join(state.errors)})" if state.errors else ""
         mode = state.mode + errors + (f": {MODES[state.mode]}" if state.mode in MODES else "")
-        points = output.T_base_ee[:3, 3], load.com
-        position, com = (" ".join(f"{1e3 * x:.1f}" for x in point) + " mm" for point in points)
-        pose = f"{position}, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"
+        com = f" at {joint_values(1e3 * load.com, 1)} mm" if load.mass else ""
+        position = joint_values(1e3 * output.T_base_ee[:3, 3], 1)
         return [
             *payload_rows(output.estimate),
-            ("load that Franka has", f"{load.mass:.3f} kg" + (f" at {com}" if load.mass else "")),
+            ("load that Franka has", f"{load.mass:.3f} kg{com}"),
             ("robot", self.stream.problem or mode),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
-            ("pose", pose),
+            ("pose", f"{position} mm, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"),
             ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
-            *([("recorded", self.recorded)] if self.recorded is not None else []),
         ]
 
     def summary(self) -> dict[str, Any]:
         """The same for a program."""
-        summary: dict[str, Any] = {
+        state, output = self._seen
+        return {
             **self._about,
             "samples": self.stamps.received,
             "missed": self.stamps.lost,
             "rate_hz": self.stamps.rate,
-            "duration_s": time.monotonic() - self._origin,
+            "duration_s": self.elapsed,
             "reconnections": self.stream.reconnections,
-        }
-        if self._seen is None:
-            return summary
-        state, output = self._seen
-        return summary | {
             "mode": state.mode,
             "errors": list(state.errors),
             "pose_error_m": _pose_error(state, output),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
+PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
 """A flag, and the keyword arguments of `add_argument`."""
 
@@ -56,49 +57,23 @@ ARM = [
     option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)", default="none"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
-    option(
-        "--friction", "none: a simulator without joint friction", choices=("published", "none"), default="published"
-    ),
+    option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
     three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
-    option(
-        "--effort",
-        "what the effort is: torques on the links with gravity (measured) or without it, torques of the actuators, "
-        "or motor currents "
-        "(default: the description's, or measured)",
-        choices=KINDS,
-    ),
+    option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=KINDS),
     option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
-    option(
-        "--rotor-inertia",
-        "inertia of the rotors at the joints, kg m^2, for all efforts but measured (default: the description's)",
-        type=float,
-        nargs="+",
-        metavar="B",
-    ),
+    option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
     flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
 ]
-COLUMNS = option(
-    "--columns",
-    'columns of a table with other names, for example "t=time:ms q=pos_# dq=vel_# tau=torque_#"; # is the number of '
-    "the joint, units are s, ms, us, ns and rad, deg",
-    metavar="MAP",
-)
-EPISODE = option(
-    "--episode", "the episode of a table to read (default: all, one after the other)", type=int, metavar="N"
-)
+COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
+EPISODE = option("--episode", "of a table (default: all, one after the other)", type=int, metavar="N")
 RECORDING = [
     COLUMNS,
     EPISODE,
     option("--topic", "topic of the joint states, if a recording has several"),
     option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
-COM = three(
-    "--payload-com",
-    (0.02, -0.015, 0.06),
-    ("X", "Y", "Z"),
-    "centre of mass in the flange frame, m (default: 0.02 -0.015 0.06)",
-)
+COM = three("--payload-com", (0.02, -0.015, 0.06), ("X", "Y", "Z"), "m, flange frame (default: 0.02 -0.015 0.06)")
 VIEW = [
     flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),
     number("--port", 8080, "PORT", "port of the web page on this machine"),
@@ -192,3 +167,27 @@ def opened_view(args: argparse.Namespace, robot: RobotDescription, title: str) -
     with WebView(robot, title, args.port) as view:
         print(f"live view: {view.url}", file=sys.stderr, flush=True)
         yield view
+
+
+def write_plan(robot: RobotModel, motion: Callable[..., Any], duration: float, path: Path) -> dict[str, Any]:
+    """Write a motion as `path` with .yaml, a JointTrajectory, and with .png. Returns its entries of a summary."""
+    from panda_dynamics_ros.reporting.plots import plot_motion
+    from panda_dynamics_ros.simulation.motions import write_trajectory
+
+    times = np.arange(0.0, duration + 0.5 * PLAN_STEP, PLAN_STEP)
+    q, dq, ddq = states = motion(times)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = [
+        write_trajectory(robot.joint_names, times, states, path.with_suffix(".yaml")),
+        plot_motion(times, states, robot.limits, path.with_suffix(".png")),
+    ]
+    return {
+        "robot": robot.name,
+        "duration_s": duration,
+        "start": q[0].tolist(),
+        "lowest": q.min(axis=0).tolist(),
+        "highest": q.max(axis=0).tolist(),
+        "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
+        "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
+        "files": [str(file) for file in files],
+    }

@@ -27,16 +27,12 @@ READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray
     ),
     "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
 }
-WRITERS: dict[str, tuple[tuple[str, str, Callable[[FloatArray], FloatArray]], ...]] = {  # keys, headings, conversions
-    "matrix": (("matrix", "{title} as a matrix, m", lambda T: T),),
-    "column-major": (("column_major", "column-major, m", pose.to_column_major),),
-    "quaternion": (
-        ("translation", "translation x y z, m", lambda T: T[:3, 3]),
-        ("quaternion", "quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
-    ),
-    "measure-pose": (
-        ("measure_pose", "Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
-    ),
+WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # key, heading, conversion
+    "matrix": ("{title} as a matrix, m", lambda T: T),
+    "column_major": ("column-major, m", pose.to_column_major),
+    "translation": ("translation x y z, m", lambda T: T[:3, 3]),
+    "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
+    "measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
 }
 
 
@@ -45,20 +41,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
     add_robot(parser)
     add(
-        parser,
+        parser.add_mutually_exclusive_group(required=True),
         option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),
-        option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
         option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+    )
+    add(
+        parser,
         option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
         JSON,
     )
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a pose in the formats asked for."""
-    if (args.source is None) == (args.q is None):
-        given = "both" if args.source is not None else "neither"
-        raise ArgumentError(f"pose: expected either --from FORMAT VALUES or --q Q1 .. Q7, got {given}")
+    """Print a pose in all formats."""
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
@@ -70,11 +65,10 @@ def run(args: argparse.Namespace) -> None:
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
-    entries = [entry for name in dict.fromkeys(args.to or WRITERS) for entry in WRITERS[name]]
     if args.json:
-        print(json.dumps({key: convert(T).tolist() for key, _, convert in entries}))
+        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in WRITERS.items()}))
         return
-    for _, heading, convert in entries:  # numbers as they can be given to the command again
+    for heading, convert in WRITERS.values():  # numbers as they can be given to the command again
         value = convert(T)
         print(heading.format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"

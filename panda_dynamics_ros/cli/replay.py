@@ -13,8 +13,8 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment, smooth_payloads
+from panda_dynamics_ros.errors import MissingDependencyError
+from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
@@ -34,13 +34,11 @@ CONTRADICTED = 3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-    parser.add_argument("bag", nargs="?", metavar="BAG", help=bag)
-    example = (
-        "replay the recording that comes with this package: a simulated Panda picks 1 kg up at 6 s, is pushed at 12 s "
-        "and puts the payload down at 18 s"
-    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("bag", nargs="?", metavar="BAG", help=bag)
+    example = "replay the recording of a simulated Panda that comes with this package"
     unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
-    options.add(parser, options.flag("--example", example))
+    options.add(what, options.flag("--example", example))
     options.add_robot(parser)
     options.add_payload_options(parser)
     formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
@@ -61,8 +59,6 @@ def run(args: argparse.Namespace) -> int:
     """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
-    if args.example == (args.bag is not None):
-        raise ArgumentError(f"BAG: expected a recording or --example, got {'both' if args.example else 'neither'}")
     args.bag = str(EXAMPLE) if args.example else args.bag
     name = "the example" if args.example else Path(args.bag).name
     checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
@@ -86,14 +82,9 @@ def run(args: argparse.Namespace) -> int:
 def _replay(
     args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, known: dict[str, Any]
 ) -> Replay:
-    with console.live_table(f"replay of {name}", quiet=args.json) as show_rows:
-
-        def show(done: int, count: int, estimate: PayloadEstimate) -> None:
-            time = data.stamp[min(done, count - 1)] - data.stamp[0]
-            replayed = f"{100 * done // max(count, 1):3d} %  {time:6.1f} s"
-            show_rows([("replayed", replayed), *console.payload_rows(estimate)])
-
-        result = replay(data, robot, show, **known)
+    with console.progress_bar(args.json, "replaying") as bar:
+        task = bar.add_task("", total=len(data.stamp))
+        result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
     segments: tuple[PayloadSegment, ...] = ()
     if args.smooth or args.unloaded:
         for moment in args.unloaded:
@@ -105,7 +96,7 @@ def _replay(
         warnings.warn(sentence, stacklevel=2)
     summary = summaries.summary_of(data, result, segments, loads)
     rows = [
-        ("samples", console.stream_text(data)),
+        ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("lost", result.findings.losses),
         ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
         *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
@@ -114,16 +105,17 @@ def _replay(
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
+    if segments:
+        tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
     args.output.mkdir(parents=True, exist_ok=True)
     from panda_dynamics_ros.reporting.plots import write_replay_files
 
+    smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
     files = [
         summaries.write_summary(summary, args.output),
-        *write_replay_files(data, robot, result, args.output, segments),
+        *write_replay_files(data, robot, result, args.output, **smoothed),
     ]
     files += _write_bag(data, result, args.output / "results", args.bag_format)
-    if segments and not args.json:
-        console.print_segments(segments, float(data.stamp[0]))
     console.print_results(args.json, summary, tables, files)
     return result
 

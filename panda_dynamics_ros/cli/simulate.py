@@ -8,7 +8,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.reporting.console import print_results, progress_bar
+from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
 
@@ -38,8 +38,6 @@ def run(args: argparse.Namespace) -> None:
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
-    checks.number(args.take, "--take", minimum=0)
-    checks.number(args.payload_mass, "--payload-mass", minimum=0.0, maximum=10.0)
     if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
         raise ArgumentError(f"--output: expected a folder that does not exist, or --overwrite, got '{args.output}'")
     robot = options.load_arm(args)
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     motion = replace(read_motion(args.motion, robot.n), standstill=START)
     searched = exciting_motion(robot, args.seed)
     plant = SimulatedPanda(robot, seed=args.seed, excitation=motion, arm_excitation=searched, noise_seed=args.take)
-    if args.payload_mass > 0.0:
+    if args.payload_mass != 0.0:
         plant.attach(options.payload_cube(args))
     count = round((START + args.repeat * motion.period) / plant.timestep)
     with progress_bar(args.json, "simulating") as bar:
@@ -56,9 +54,4 @@ def run(args: argparse.Namespace) -> None:
         samples = (JointStateSample(each.stamp, robot.joint_names, each.q, each.dq, each.tau) for each in states)
         file = write_joint_states(args.output, samples, topic="/franka/joint_states", overwrite=args.overwrite)
     summary = {"samples": count, "duration_s": count * plant.timestep, "files": [str(file)]}
-    rows = [
-        ("motion", f"{args.repeat} times {motion.period:g} s of {args.motion}"),
-        ("samples", f"{count} at {1.0 / plant.timestep:g} Hz"),
-        ("payload", f"{args.payload_mass:g} kg"),
-    ]
-    print_results(args.json, summary, [("simulated Panda", rows)], [file])
+    print_results(args.json, summary, [("simulated Panda", summary_rows(summary))], [file])

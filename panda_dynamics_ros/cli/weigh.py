@@ -2,7 +2,6 @@
 """`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +15,45 @@ from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, che
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import Rows, Table, com_text, fixed, joint_values, mass_text, print_results
-from panda_dynamics_ros.reporting.summary import body_entry, floats, motion_entry, payload_entry, write_summary
+from panda_dynamics_ros.reporting.console import (
+    Rows,
+    com_text,
+    fixed,
+    joint_values,
+    mass_text,
+    print_results,
+    summary_rows,
+)
+from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
-from panda_dynamics_ros.simulation.motions import write_trajectory
+from panda_dynamics_ros.simulation.motions import FourierMotion
 
 EXAMPLES = """\
 panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
-STEP = 0.02  # s, of the trajectory's points
-ORDER = "ABBA"
+ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
+Runs = tuple[list[JointDataset], list[JointDataset], JointDataset | None]
+"""Loaded, unloaded, and for the check at rest, if there is another one for it."""
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     options.add(
-        parser.add_argument_group("what to do, one of these"),
+        parser.add_argument_group("what to do").add_mutually_exclusive_group(required=True),
         options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
         options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
-        options.option("--loaded", "recordings with the payload", nargs="+", default=[], metavar="RUN"),
-        options.option("--unloaded", "recordings of the same motion without it", nargs="+", default=[], metavar="RUN"),
+        options.option("--loaded", "weigh recordings with the payload", nargs="+", metavar="RUN"),
     )
     check = "another recording with the payload, for the check at rest (default: the same)"
-    options.add(parser, options.option("--check", check, metavar="RUN"))
+    options.add(
+        parser.add_argument_group("recordings"),
+        options.option("--unloaded", "recordings of the same motion without it", nargs="+", metavar="RUN"),
+        options.option("--check", check, metavar="RUN"),
+    )
     options.add_robot(parser)
     options.add(parser, *options.RECORDING)
     options.add_payload_options(parser)
@@ -54,120 +65,73 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         options.number("--trials", 1000, "N", "motions to try"),
         options.number("--seed", 0, "N", "seed of the search and of the simulated arm"),
     )
-    order = f"runs without (A) and with (B) the payload (default: {ORDER})"
     options.add(
         parser.add_argument_group("simulated arm"),
         options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
         options.COM,
-        options.option("--order", order, default=ORDER, metavar="WORD"),
     )
     options.add(parser, options.output("weigh_output"), options.JSON)
 
 
 def run(args: argparse.Namespace) -> None:
     """Plan, or weigh and report."""
-    modes = [name for name in ("simulate", "plan") if getattr(args, name)]
-    modes += ["loaded"] if args.loaded or args.unloaded else []
-    if len(modes) != 1:
-        raise ArgumentError(
-            "weigh: expected one of --simulate, --plan, or --loaded with --unloaded, got "
-            + (" and ".join(f"--{name}" for name in modes) or "none")
-        )
-    robot = options.load_arm(args)
-    {"plan": _plan, "simulate": _simulate, "loaded": _weigh_recordings}[modes[0]](args, robot)
-
-
-def _motion(args: argparse.Namespace, robot: RobotModel) -> Any:
-    height = checks.number(args.table_height, "--table-height", minimum=-1.0, maximum=1.0)
-    if args.start is None and robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    start = READY if args.start is None else args.start
-    options.radians(start, "--start")
-    start = checks.exactly(start, (robot.n,), "--start").tolist()
-    return weighing_motion(robot, start, table_height=height, reach=args.reach, trials=args.trials, seed=args.seed)
-
-
-def _plan(args: argparse.Namespace, robot: RobotModel) -> None:
-    """Write the motion as a trajectory, and say how large it is."""
-    from panda_dynamics_ros.reporting.plots import plot_motion
-
-    found = _motion(args, robot)
-    length = duration(found.motion)
-    times = np.arange(0.0, length + 0.5 * STEP, STEP)
-    q, *_ = states = found.motion(times)
-    entry, shares = motion_entry(states, robot.limits)
-    args.output.mkdir(parents=True, exist_ok=True)
-    files = [write_trajectory(robot.joint_names, times, states, args.output / "trajectory.yaml")]
-    files.append(plot_motion(times, states, robot.limits, args.output / "trajectory.png"))
-    summary = {
-        "robot": robot.name,
-        "duration_s": length,
-        "start": q[0].tolist(),
-        "lowest": q.min(axis=0).tolist(),
-        "highest": q.max(axis=0).tolist(),
-        **entry,
-        "files": [str(file) for file in files],
-    }
-    rows = [
-        ("first and last posture", f"{joint_values(q[0])} rad"),
-        ("largest distance from it", f"{joint_values(np.abs(q - q[0]).max(axis=0), 2)} rad"),
-        shares[0],
-        ("duration", f"{length:.1f} s, with {len(found.motion.pauses)} pauses"),
-    ]
-    print_results(args.json, summary, [(f"motion for weighing with {robot.name}", rows)], files)
-
-
-def _weigh_recordings(args: argparse.Namespace, robot: RobotModel) -> None:
-    if not (args.loaded and args.unloaded):
-        missing = "--unloaded" if args.loaded else "--loaded"
-        raise ArgumentError(f"{missing}: expected one or more recordings beside the others, got none")
-    where = options.recording_options(args)
-    loaded, unloaded = (
-        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
-    )
-    check = load_dataset(args.check, robot, **where) if args.check else None
-    _report(args, robot, loaded, unloaded, check, None)
-
-
-def _simulate(args: argparse.Namespace, robot: RobotModel) -> None:
-    from panda_dynamics_ros.simulation.plant import simulated_runs
-
-    if set(args.order) != {"A", "B"}:
-        raise ArgumentError(f"--order: expected letters A and B, each at least once, got {args.order!r}")
-    if args.check:
-        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
-    truth = options.payload_cube(args)
-    # One more loaded run for the check at rest; the payload is estimated without it.
-    runs = list(simulated_runs(robot, _motion(args, robot).motion, truth, args.order + "B", args.seed))
-    loaded, unloaded = ([run for run, each in zip(runs, args.order, strict=False) if each == kind] for kind in "BA")
-    _report(args, robot, loaded, unloaded, runs[-1], truth)
-
-
-def _report(
-    args: argparse.Namespace,
-    robot: RobotModel,
-    loaded: Sequence[JointDataset],
-    unloaded: Sequence[JointDataset],
-    check: JointDataset | None,
-    truth: InertialParameters | None,
-) -> None:
     from panda_dynamics_ros.reporting.plots import plot_differences
 
+    if bool(args.loaded) != bool(args.unloaded):
+        got = "none" if args.loaded else "some"
+        raise ArgumentError(f"--unloaded: expected recordings beside those of --loaded, and only then, got {got}")
+    robot = options.load_arm(args)
+    if args.plan:
+        motion = _motion(args, robot)
+        summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+        print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
+        return
+    truth = options.payload_cube(args) if args.simulate else None
+    loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
     if check is not None:
         rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
     kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
-    runs = [run.source if truth is not None else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
+    runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
-    summary: dict[str, Any] = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
+    summary = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
     summary["truth"] = None if truth is None else body_entry(truth)
-    tables: list[Table] = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
+    tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     print_results(args.json, summary, tables, files)
+
+
+def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
+    if args.start is None and robot.n != len(READY):
+        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
+    start = READY if args.start is None else args.start
+    options.radians(start, "--start")
+    start = checks.exactly(start, (robot.n,), "--start").tolist()
+    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
+    return weighing_motion(robot, start, **search).motion
+
+
+def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
+    where = options.recording_options(args)
+    loaded, unloaded = (
+        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
+    )
+    return loaded, unloaded, load_dataset(args.check, robot, **where) if args.check else None
+
+
+def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
+    from panda_dynamics_ros.simulation.plant import simulated_runs
+
+    if args.check:
+        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
+    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
+    # One more loaded run for the check at rest; the payload is estimated without it.
+    runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
+    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
+    return loaded, unloaded, runs[-1]
 
 
 def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:

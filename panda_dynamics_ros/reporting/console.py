@@ -20,7 +20,6 @@ from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.estimate import UNLOADED
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.untrusted import printable
 
 Rows = list[tuple[str, str]]
@@ -57,16 +56,9 @@ def payload_rows(estimate: PayloadEstimate) -> Rows:
     return [*rows, ("problem", estimate.problem)] if estimate.problem else rows
 
 
-def joint_values(values: Iterable[float], digits: int = 3, total: bool = False) -> str:
-    """A number for each joint; with `total` also the root of the sum of their squares."""
-    listed = [float(value) for value in values]
-    together = f"   together {sum(value * value for value in listed) ** 0.5:.{digits}f}" if total else ""
-    return "  ".join(fixed(value, digits) for value in listed) + together
-
-
-def stream_text(data: JointDataset) -> str:
-    """How many samples over what time."""
-    return f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"
+def joint_values(values: Iterable[float], digits: int = 3) -> str:
+    """A number for each joint."""
+    return "  ".join(fixed(float(value), digits) for value in values)
 
 
 def progress_bar(quiet: bool, words: str, *columns: ProgressColumn) -> Progress:
@@ -95,18 +87,35 @@ def live_table(title: str, quiet: bool = False) -> Iterator[Callable[[Rows], Non
         yield lambda rows: live.update(_rows_table(title, rows, min_width=64))
 
 
-def print_segments(segments: Sequence[PayloadSegment], begin: float) -> None:
-    """Print each payload with the time, s since the stamp `begin`, from its pick to its release."""
-    headings = Column("from s", justify="right"), Column("to s", justify="right"), "mass", "centre of mass", "status"
-    table = RichTable(*headings, title="payloads, each from all samples while it was carried", title_justify="left")
+def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
+    """Each payload with the time, s since the stamp `begin`, from its pick to its release."""
+    rows = []
     for segment in segments:
-        estimate, times = segment.estimate, (f"{segment.start - begin:.2f}", f"{segment.end - begin:.2f}")
-        words = ("none", "-") if estimate.status == UNLOADED else (mass_text(estimate), com_text(estimate))
-        table.add_row(*times, *words, estimate.status)
-    _output().print(table)
+        estimate = segment.estimate
+        where = f" at {com_text(estimate)}" if estimate.com_is_known else ""
+        words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}{where}"
+        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}, {estimate.status}"))
+    return "payloads, each from all samples while it was carried", rows
 
 
-def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path]) -> None:
+def summary_rows(summary: dict[str, Any]) -> Rows:
+    """A summary for a person: its names and values, numbers with four digits, without files and lists of entries."""
+    left_out = [name for name, value in summary.items() if isinstance(value, list) and value and type(value[0]) is dict]
+    names = [name for name in summary if name not in ("files", *left_out)]
+    return [(name, _words(summary[name])) for name in names]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(map(_words, value)) or "none"
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_words(each)}" for name, each in value.items()) or "none"
+    return "not known" if value is None else str(value)
+
+
+def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table], files: Sequence[Path | str]) -> None:
     """End a command: for a program print the summary as JSON only, for a person the tables and the files written."""
     if as_json:
         print(json.dumps(summary), flush=True)

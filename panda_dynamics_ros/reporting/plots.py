@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory
+from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns
-from panda_dynamics_ros.identification import Identification, Validation
-from panda_dynamics_ros.identification.problems import FIRST_SECOND_MOMENT
+from panda_dynamics_ros.identification import Validation
 from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
@@ -33,6 +32,7 @@ from matplotlib.figure import Figure  # noqa: E402
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 MOTION = ("position", "velocity", "acceleration")
 COLOURS = (GREY, RED, BLUE, GREEN)
+STYLES = {"estimate": (BLUE, "-"), "smoothed": (ORANGE, "-."), "truth": (RED, "--")}
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
 COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
@@ -47,25 +47,22 @@ PayloadCurves = Replay | SmoothedHistory
 
 
 def write_replay_files(
-    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, segments: Sequence[PayloadSegment] = ()
+    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
 ) -> list[Path]:
-    """payload.png, torques.png and payload.csv of a replayed recording."""
+    """payload.png, with these other curves, torques.png and payload.csv of a replayed recording."""
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
     title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
-    curves: dict[str, PayloadCurves] = {"estimate": result}
-    if segments:
-        curves["smoothed"] = SmoothedHistory.at(data.stamp, segments)
     torques = result.measured_torques, result.gravity_torques
     return [
-        plot_payload(time, curves, output / "payload.png", title, events, banner=result.problem),
+        plot_payload(time, {"estimate": result, **others}, output / "payload.png", title, events, result.problem),
         plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
         write_curves(time[result.published], result, result.published, output / "payload.csv"),
     ]
 
 
 def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp], path: Path) -> Path:
-    """The rows (K,) of the curves at the times (K,), s, as CSV, which `panda-dynamics compare` reads."""
+    """Write the rows (K,) of the curves at the times (K,), s, as CSV, and return the path."""
     com, com_std = (np.where(curves.com_is_known[:, None], each, np.nan) for each in (curves.com, curves.com_std))
     table = np.column_stack((time, np.column_stack((curves.mass, curves.mass_std, com, com_std))[rows]))
     with replacing(path) as file:
@@ -80,19 +77,19 @@ def plot_payload(
     path: Path,
     title: str,
     events: Sequence[tuple[float, str]] = (),
-    truth: tuple[FloatArray, FloatArray] | None = None,
     banner: str = "",
 ) -> Path:
     """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    `curves` has one or two by what the legend calls them; `truth` (N,), kg, and (N, 3), m, nan of nothing; `banner` is
-    what a reader has to know first, above the title.
+    `curves` are by their names in the legend, some of `STYLES`; `banner` is what a reader has to know first, above the
+    title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), colour, line in zip(curves.items(), (BLUE, ORANGE), ("-", "-."), strict=False):
-        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name)
+    for name, each in curves.items():
+        colour, line = STYLES[name]
+        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name, linestyle=line)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
             continue
@@ -101,17 +98,11 @@ def plot_payload(
             com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
             plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
-    if truth is not None:
-        mass, com = truth
-        mass_axes.plot(time, mass, color=RED, linewidth=1.2, linestyle="--", label="truth")
-        top = max(top, float(np.nanmax(mass)))
-        for axis, colour in enumerate((RED, GREEN, BLUE)):
-            com_axes.plot(time, 1e3 * com[:, axis], color=colour, linewidth=1.0, linestyle="--")
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
     mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
     mass_axes.set_ylabel("payload mass (kg), 95 % band")
     mass_axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    com_axes.set_ylabel("CoM in the flange frame (mm)" + ("" if truth is None else "\n(dashed: truth)"))
+    com_axes.set_ylabel("CoM in the flange frame (mm)")
     com_axes.set_xlabel("time (s)")
     if known:
         com_axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
@@ -162,7 +153,7 @@ def plot_torques(
         ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
         ("unexplained by arm and payload", residual, RED, 1.0, "-"),
     ]
-    return plot_joints(path, time, curves, title=banner, colour=RED)
+    return plot_columns(path, time, curves, title=banner, colour=RED)
 
 
 def plot_prediction(validation: Validation, path: Path) -> Path:
@@ -172,49 +163,18 @@ def plot_prediction(validation: Validation, path: Path) -> Path:
         for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False)
     ]
     # Gravity alone is wrong by so much more that it may leave the picture.
-    scaled_by = [name for name, *_ in curves if name != GRAVITY_ONLY]
+    largest = 1.15 * np.max([np.abs(values).max(axis=0) for name, values, *_ in curves if name != GRAVITY_ONLY], axis=0)
     title = f"Torque that is not predicted: {Path(validation.source).name}"
-    return plot_joints(path, validation.time, curves, title=title, scaled_by=scaled_by)
+    return plot_columns(path, validation.time, curves, title=title, largest=largest)
 
 
-@styled
-def plot_sigmas(fit: Identification, path: Path) -> Path:
-    """Base parameters: how far from the prior, with 95 % intervals; first and second moments apart."""
-    base = fit.prior.base_parameters()
-    change, wide = fit.base_values - base.values, 1.96 * fit.base_std
-    second = np.array([column % 10 >= FIRST_SECOND_MOMENT for column in base.columns])
-    figure = Figure(figsize=(10.0, 0.17 * int(max(second.sum(), (~second).sum())) + 1.6), layout="constrained")
-    for axes, chosen, unit in zip(figure.subplots(1, 2), (~second, second), ("kg m", "kg m²"), strict=True):
-        rows = np.arange(int(chosen.sum()))[::-1]
-        axes.errorbar(change[chosen], rows, xerr=wide[chosen], fmt="o", color=BLUE, markersize=4, linewidth=1.2)
-        axes.axvline(0.0, color=GREY, linewidth=0.8)
-        axes.set_yticks(rows, np.array(fit.base_names)[chosen], fontsize=8)
-        axes.set_ylim(-0.7, len(rows) - 0.3)
-        axes.set_xlabel(unit)
-        axes.locator_params(axis="x", nbins=5)  # labels of small steps, such as -0.0075, are wide
-        axes.grid(alpha=0.25)
-    title = f"Base parameters, identified minus {fit.prior.name}, with 95 % intervals"
-    add_title(figure, title)
-    return save(figure, path, dpi=110)
-
-
-@styled
 def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointLimits, path: Path) -> Path:
     """Positions, velocities and accelerations of all joints, as shares of their limits."""
     middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
     shares = ((states[0] - middle) / half, states[1] / limits.velocity, states[2] / limits.acceleration)
-    figure = Figure(figsize=(10.0, 7.0), layout="constrained")
-    for axes, share, name in zip(figure.subplots(3, 1, sharex=True), shares, MOTION, strict=True):
-        for joint, column in enumerate(share.T, start=1):
-            axes.plot(time, column, linewidth=1.2, label=f"{joint}")
-        axes.set_ylim(-1.05, 1.05)
-        axes.set_ylabel(f"{name} / limit")
-        axes.grid(alpha=0.25)
-    figure.axes[0].legend(
-        title="joint", fontsize=8, ncols=len(middle), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False
-    )
-    figure.axes[-1].set_xlabel("time (s)")
-    return save(figure, path, dpi=110)
+    by_joint = np.stack(shares, axis=-1).swapaxes(0, 1)
+    curves = [(f"joint {i + 1}", each, f"C{i}", 1.2, "-") for i, each in enumerate(by_joint)]
+    return plot_columns(path, time, curves, labels=[f"{name} / limit" for name in MOTION], largest=np.full(3, 1.05))
 
 
 def plot_differences(result: PairedRuns, path: Path) -> Path:
@@ -224,11 +184,11 @@ def plot_differences(result: PairedRuns, path: Path) -> Path:
         ("payload", result.explained, RED, 1.0, "--"),
         ("left", result.difference - result.explained, GREY, 0.9, "-"),
     ]
-    return plot_joints(path, result.stamp, curves, time_label="time of the first loaded run (s)")
+    return plot_columns(path, result.stamp, curves, time_label="time of the first loaded run (s)")
 
 
 @styled
-def plot_joints(
+def plot_columns(
     path: Path,
     time: FloatArray,
     curves: Sequence[tuple[str, FloatArray, str, float, str]],
@@ -236,23 +196,23 @@ def plot_joints(
     title: str = "",
     colour: str = "black",
     time_label: str = "time (s)",
-    scaled_by: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    largest: FloatArray | None = None,
 ) -> Path:
-    """Write a picture of torques, N m, over time, s, with one axes for each joint.
+    """Write a picture of values over time, s, with one axes for each of their n columns.
 
-    `curves` have label, values (N, n), colour, width and line style; those with labels in `scaled_by` (left out: all)
-    decide on the scale, and others may leave the picture. `title` stands above all, in `colour`.
+    `curves` have label, values (N, n), colour, width and line style. `title` stands above all, in `colour`. `labels`
+    are those of the axes, by default torques of joints, N m; these reach to plus and minus `largest` (n,), if given.
     """
     n = curves[0][1].shape[1]
     figure = Figure(figsize=(10.0, 1.4 * n + 1.0), layout="constrained")
     every = list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
-    for joint, axes in enumerate(every):
+    for column, axes in enumerate(every):
         for label, values, line_colour, width, style in curves:
-            axes.plot(time, values[:, joint], color=line_colour, linewidth=width, linestyle=style, label=label)
-        if scaled_by:
-            largest = 1.15 * max(abs(values[:, joint]).max() for label, values, *_ in curves if label in scaled_by)
-            axes.set_ylim(-largest, largest)
-        axes.set_ylabel(f"joint {joint + 1}\n(N m)", fontsize=9)
+            axes.plot(time, values[:, column], color=line_colour, linewidth=width, linestyle=style, label=label)
+        if largest is not None:
+            axes.set_ylim(-largest[column], largest[column])
+        axes.set_ylabel(labels[column] if labels else f"joint {column + 1}\n(N m)", fontsize=9)
         axes.grid(alpha=0.25)
     every[-1].set_xlabel(time_label)
     every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)

@@ -15,11 +15,9 @@ from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.believed_load import believed_load
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.replay import Replay
-from panda_dynamics_ros.reporting.console import joint_values
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.limits import JointLimits
 from panda_dynamics_ros.untrusted import replacing
 
 AFTER_EVENT = 2.0  # s, from an event to the estimate that its entry has
@@ -177,15 +175,3 @@ def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
 def body_entry(body: InertialParameters) -> dict[str, Any]:
     """A body as the summary has it."""
     return {"mass": float(body.mass), "com": floats(body.com), "inertia": floats(six_from_symmetric(body.inertia))}
-
-
-def motion_entry(
-    states: tuple[FloatArray, ...], limits: JointLimits
-) -> tuple[dict[str, list[float]], list[tuple[str, str]]]:
-    """What a motion uses of the limits of velocity and acceleration: a summary's entries, and rows for a person."""
-    shares = {
-        "velocity": np.abs(states[1]).max(axis=0) / limits.velocity,
-        "acceleration": np.abs(states[2]).max(axis=0) / limits.acceleration,
-    }
-    rows = [(name, f"{joint_values(100 * share, 0)} % of the limits") for name, share in shares.items()]
-    return {f"{name}_share": share.tolist() for name, share in shares.items()}, rows

@@ -50,14 +50,21 @@ WANTED = np.array([2e-3, *[1e-3] * 3, *[1e-3] * 6])
 PRIOR = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 LIMIT_MARGIN = 0.05  # rad from each limit: the start, which is the user's, may be near one
 
+TABLE, BASE, ARM = "table", "base", "upper arm"
+TOOL = 0.12  # m: reach of a gripper or a payload beyond the flange
+LINK_HEIGHT, FLANGE_HEIGHT, TOOL_HEIGHT = 0.12, 0.2, 0.1
+"""m above the table: of elbow and wrist, of the flange with a payload, and of a tool's tip, below which 0.1 m are left
+to the payload's lower half. A Panda's links have a radius of 0.06 to 0.1 m, its base one of 0.1 m."""
+WRIST_FROM_BASE, FROM_BASE, FROM_ARM = 0.24, 0.3, 0.2
+"""m from the segments that stand for base and upper arm: of the wrist, and of flange and tip."""
+
 
 @dataclass(frozen=True, eq=False)
 class FoundMotion:
-    """A motion, its score, and how many motions were tried."""
+    """A motion and its score."""
 
     motion: FourierMotion
     score: float
-    trials: int
 
 
 def exciting_motion(
@@ -97,7 +104,7 @@ def exciting_motion(
         Y = payload_regressor(robot, q, dq, ddq) / robot.residual.std[:, None]
         return -float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
 
-    hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), CARRYING, 0.0)
+    hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), 0.0)
     return replace(search(draw, motion_of, score, hit, 300, seed).motion, standstill=1.0, pauses=pauses)
 
 
@@ -134,7 +141,7 @@ def periodic_motion(
         wish = 0.5 * (low + high) + 0.25 * (high - low) * numbers[:, 0]
         return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
 
-    hit = partial(blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, Margins(), table_height)
+    hit = partial(blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, table_height)
     return search(lambda rng: rng.normal(size=n * (1 + 2 * H)), motion_of, score, hit, trials, seed, DRAWN, progress)
 
 
@@ -187,7 +194,7 @@ def weighing_motion(
         covariance = np.linalg.inv(np.einsum("kij,kil->jl", Y, Y) + np.diag(PRIOR**-2.0))
         return float(np.sum(np.diag(covariance) / WANTED**2))
 
-    hit = partial(blocked, robot, 0.6, CARRYING, table_height, position_margin=LIMIT_MARGIN)
+    hit = partial(blocked, robot, 0.6, table_height, position_margin=LIMIT_MARGIN)
     found = search(lambda rng: rng.normal(size=n * (WEIGHING_HARMONICS + 1)), motion_of, score, hit, trials, seed, 0.3)
     pauses, waited = [], STANDSTILL_S
     for share in PAUSES:
@@ -233,7 +240,6 @@ def within_limits(
 def blocked(
     robot: RobotDescription,
     velocity_share: float,
-    margins: Margins,
     table_height: float,
     states: tuple[FloatArray, FloatArray, FloatArray],
     position_margin: float = 0.9 * POSITION_MARGIN,
@@ -246,7 +252,7 @@ def blocked(
         and (np.abs(dq) <= velocity_share * limits.velocity).all()
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )
-    return obstacle(robot, q, margins, table_height) if kept else "limits"
+    return obstacle(robot, q, table_height) if kept else "limits"
 
 
 def search(
@@ -281,7 +287,7 @@ def search(
         if progress is not None:
             progress(trial + 1, least)
     if best is not None:
-        return FoundMotion(best, least, int(trials))
+        return FoundMotion(best, least)
     if set(hits) == {TABLE}:
         raise ArgumentError(
             "table_height: expected a table with room for a motion above it, got one that is in the way of all "
@@ -294,53 +300,24 @@ def search(
     )
 
 
-TOOL = 0.12  # m: reach of a gripper or a payload beyond the flange
-TABLE, BASE, ARM = "table", "base", "upper arm"
-
-
-@dataclass(frozen=True)
-class Margins:
-    """Distances in m from a point of the arm to an obstacle; the defaults are for an arm without a payload.
-
-    A Panda's links have a radius of 0.06 to 0.1 m, its base one of 0.1 m.
-
-    height: of elbow and wrist above the table. flange, tool: of flange and tip of the tool above the table.
-    wrist: of the wrist from the base. base: of flange and tip of the tool from the base.
-    arm: of flange and tip of the tool from the upper arm.
-    """
-
-    height: float = 0.12
-    flange: float = 0.12
-    tool: float = 0.12
-    wrist: float = 0.24
-    base: float = 0.25
-    arm: float = 0.18
-
-
-CARRYING = Margins(flange=0.2, tool=0.1, base=0.3, arm=0.2)
-"""For an arm with a payload, which is wider than a tool; 0.1 m below the tip is left to its lower half."""
-
-
-def obstacle(
-    robot: RobotDescription, q: FloatArray, margins: Margins | None = None, table_height: float = 0.0
-) -> str | None:
-    """The first of table, base and upper arm to which the postures q (N, n) come nearer than `margins`; None if none.
+def obstacle(robot: RobotDescription, q: FloatArray, table_height: float = 0.0) -> str | None:
+    """The first of table, base and upper arm to which the postures q (N, n) come too near; None if none.
 
     The arm is represented by elbow (joint 4), wrist (the last joint but one), flange, and the tip of a tool on it; the
     base by the segment from its origin to the shoulder (joint 2), the upper arm by that from shoulder to elbow. Of an
     arm of fewer than six joints, only flange and tool are checked, against the table (m, base axes).
     """
-    limit, T_flange = margins or Margins(), pose(robot, q, "flange")
+    T_flange = pose(robot, q, "flange")
     flange = T_flange[:, :3, 3]
     tool = flange + TOOL * T_flange[:, :3, 2]
-    heights, near = [(flange, limit.flange), (tool, limit.tool)], []
+    heights, near = [(flange, FLANGE_HEIGHT), (tool, TOOL_HEIGHT)], []
     if robot.n >= 6:
         frames = ("joint2", "joint4", f"joint{robot.n - 1}")
         shoulder, elbow, wrist = (pose(robot, q, frame)[:, :3, 3] for frame in frames)
-        heights += [(elbow, limit.height), (wrist, limit.height)]
-        for point, least in ((wrist, limit.wrist), (flange, limit.base), (tool, limit.base)):
+        heights += [(elbow, LINK_HEIGHT), (wrist, LINK_HEIGHT)]
+        for point, least in ((wrist, WRIST_FROM_BASE), (flange, FROM_BASE), (tool, FROM_BASE)):
             near.append((BASE, _distance(point, np.zeros(3), shoulder) < least))
-        near += [(ARM, _distance(point, shoulder, elbow) < limit.arm) for point in (flange, tool)]
+        near += [(ARM, _distance(point, shoulder, elbow) < FROM_ARM) for point in (flange, tool)]
     low = [(TABLE, point[:, 2].min() < table_height + margin) for point, margin in heights]
     return next((name for name, hit in low + near if hit), None)
 

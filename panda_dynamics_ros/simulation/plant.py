@@ -152,6 +152,7 @@ class SimulatedPanda:
     arm_excitation: the motion on which the true arm departs as far as `realism` says; by default `excitation`. One
         arm on several motions has one `seed` and one of these.
     noise_seed: >= 0, of disturbance and noise; `seed` by default.
+    truth: an attribute, the payload carried now, in flange axes; of zero mass when there is none.
     Raises ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
@@ -204,17 +205,12 @@ class SimulatedPanda:
         self._direction, self._scale = np.zeros((2, self.robot.n)), PRESLIDING / self.true_arm.presliding
         self._friction = np.empty((1, self.robot.n))
         self._push_end = -1
-        self._payload = InertialParameters.zero()
+        self.truth = InertialParameters.zero()
 
     @property
     def time(self) -> float:
         """Stamp of the next sample, s."""
         return self._samples * self.timestep
-
-    @property
-    def truth(self) -> InertialParameters:
-        """The payload carried now, in flange axes; of zero mass when there is none."""
-        return self._payload
 
     def step(self) -> StateSample:
         """The sample of the present instant; the arm then moves on by one time step."""
@@ -275,7 +271,7 @@ class SimulatedPanda:
     def _carry(self, payload: InertialParameters) -> None:
         write_body(self._model, PAYLOAD_BODY, payload)
         refresh_constants(self._model, self._scratch)
-        self._payload = payload
+        self.truth = payload
 
     def apply_push(self, link: int, force: ArrayLike, duration: float) -> None:
         """Push the centre of mass of link 1..n with `force` (3,) N, in base axes, for `duration` s from now.
@@ -306,14 +302,14 @@ class SimulatedPanda:
         pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
         stamp, truth = np.empty(count), np.empty((count, 10))
         q, dq, tau = (np.empty((count, self.robot.n)) for _ in range(3))
-        truth[:] = self._payload.vector
+        truth[:] = self.truth.vector
         for k in range(count):
             if k == pick:
                 self.attach(payload)
             if k == release:
                 self.release()
             if k in (pick, release):
-                truth[k:] = self._payload.vector
+                truth[k:] = self.truth.vector
             stamp[k], q[k], dq[k], tau[k] = self.step()
         return SimulatedRun(stamp, q, dq, tau, truth)
 
@@ -341,12 +337,9 @@ def simulated_runs(
     robot: the model, from which the arm differs as a real one does, the same way in all runs.
     motion: of `weighing_motion`.
     seed: >= 0, of the arm and of the noise.
-    Raises ArgumentError: another letter, or what `SimulatedPanda` does not accept.
+    Raises ArgumentError: what `SimulatedPanda` does not accept.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
-    if set(loaded) - {"A", "B"}:
-        raise ArgumentError(f"loaded: expected letters A (without payload) and B (with it), got {loaded!r}")
-    checks.number(seed, "seed", minimum=0)
     arm_excitation = exciting_motion(robot, seed)
     for number, letter in enumerate(loaded):
         plant = SimulatedPanda(

@@ -4,11 +4,10 @@
     import panda_dynamics_ros as pdr
     import sympy
     from panda_dynamics_ros import symbolic
-    from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 
     chain = symbolic.exact_chain(pdr.load_robot("panda"))
     q = symbolic.joint_symbols(7)
-    T = sympy.Matrix(poe.pose(chain, q, "joint3"))
+    T = sympy.Matrix(chain.pose(q, "joint3"))
     sympy.simplify(T), T.diff(q[0]), T.subs(dict(zip(q, [0.1] * 7)))
 
 Results are arrays of expressions; simplification, substitution and derivatives are SymPy's. SymPy is

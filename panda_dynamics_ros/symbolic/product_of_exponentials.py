@@ -1,71 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics by the product of exponentials (Lynch and Park 2017, section 4.1), as SymPy expressions.
+"""Kinematics by the product of exponentials (Lynch and Park 2017, chapters 3 and 4), as SymPy expressions.
 
     T_i(q) = e^(xi_1 q_1) e^(xi_2 q_2) .. e^(xi_i q_i) T_i(0)
 
-The same results as `kinematics` and `jacobian`, by another road and in the document's terms. Document 002 orders a
-twist (w, v); here it is (v, w), linear part first, as everywhere in this package.
+The same results as `kinematics` and `jacobian`, by another road and in the document's terms. A twist here is (v, w),
+linear part first, as everywhere in this package; document 002 writes (w, v). With P = [[0, 1], [1, 0]] (blocks of 3),
+its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same in both.
 
-Arguments: a robot or a `ScrewChain`; q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame
-of base, joint1 .. jointn, flange, ee; a link 1..n. What is none of these is an `ArgumentError`.
+Arguments: q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame of base, joint1 .. jointn,
+flange, ee; a link 1..n; of matrices and vectors, numbers or expressions. What is none of these, or of another shape, is
+an `ArgumentError`. Results are NumPy arrays of expressions, which multiply and add like those of numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import matmul
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import sympy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.symbolic.twists import Array, adjoint, adjoint_inverse, exp_twist, expressions, identity, rigid
+
+Array = NDArray[Any]  # dtype object, with SymPy expressions as entries
 
 
-@dataclass(frozen=True, eq=False)
+def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """`value` as an array of this shape, each entry an expression; whole numbers are integers, since 1.0 x is not x.
+
+    Raises ArgumentError: the shape is wrong, or an entry is neither a finite number nor an expression.
+    """
+    given = np.asarray(value, dtype=object)
+    if given.shape != shape:
+        raise ArgumentError(f"{name}: expected shape {shape}, got {given.shape}")
+    out = np.empty(shape, dtype=object)
+    for index, entry in np.ndenumerate(given):
+        try:
+            expression = sympy.sympify(entry, strict=True)
+        except sympy.SympifyError as error:
+            raise ArgumentError(f"{name}: expected numbers or SymPy expressions, got {entry!r:.80}") from error
+        if not isinstance(expression, sympy.Expr) or expression.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo):
+            raise ArgumentError(f"{name}: expected finite numbers or SymPy expressions, got {entry!r:.80}")
+        whole = expression.is_Float and float(expression).is_integer()
+        out[index] = sympy.Integer(int(expression)) if whole else expression
+    return out
+
+
+def identity(size: int) -> Array:
+    """1 (size, size), of exact numbers."""
+    return np.array(sympy.eye(size))
+
+
+def skew(a: ArrayLike) -> Array:
+    """[a] (3, 3) of a vector (3,): [a] b = a x b. Document 002: Vector2Matrix_3x3."""
+    x, y, z = expressions(a, (3,), "a")
+    return expressions([[0, -z, y], [z, 0, -x], [-y, x, 0]], (3, 3), "a")
+
+
+def exp_twist(twist: ArrayLike, angle: Any) -> Array:
+    """e^(V^ angle) (4, 4), the screw motion of a twist. Document 002: MatrixExp_4x4; its rotation is MatrixExp_3x3.
+
+    R = e^([w] angle),  p = (angle 1 + (1 - cos)/n^2 [w] + (n angle - sin)/n^3 [w]^2) v,  n = |w|, sine and cosine
+    of n angle. A pure translation (w = 0) moves by v angle.
+
+    twist: (6,), linear part first, of any length.
+    angle: rad for a unit rotation, m for a unit translation.
+    """
+    V, theta = expressions(twist, (6,), "twist"), expressions(angle, (), "angle").item()
+    v, w, one = V[:3], V[3:], identity(3)
+    n2 = sympy.nsimplify(sympy.simplify(w @ w), tolerance=1e-12)  # 0 and 1 are to be found, rounded or not
+    if n2 == 0:
+        return rigid(one, v * theta)
+    n, W = sympy.sqrt(n2), skew(w)
+    sine, versine, WW = sympy.sin(n * theta), (1 - sympy.cos(n * theta)) / n2, W @ W
+    left = theta * one + versine * W + (n * theta - sine) / n**3 * WW
+    return rigid(one + sine / n * W + versine * WW, left @ v)
+
+
+def rigid(R: ArrayLike, p: ArrayLike) -> Array:
+    """[[R, p], [0, 1]] (4, 4) of a rotation (3, 3) and a translation (3,)."""
+    T = identity(4)
+    T[:3, :3], T[:3, 3] = expressions(R, (3, 3), "R"), expressions(p, (3,), "p")
+    return T
+
+
+def adjoint(T_a_b: ArrayLike) -> Array:
+    """Ad(T) = [[R, [p] R], [0, R]] (6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
+    T = expressions(T_a_b, (4, 4), "T_a_b")
+    out = 0 * identity(6)
+    out[:3, :3] = out[3:, 3:] = T[:3, :3]
+    out[:3, 3:] = skew(T[:3, 3]) @ T[:3, :3]
+    return out
+
+
 class ScrewChain:
     """What the product of exponentials needs of an arm (document 002, sections 1.1 and 1.2), as expressions.
 
-    twists: (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base axes,
-        linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
-    T_base_joint: (n, 4, 4), T_i_0(0), the joint frames at zero position.
-    T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
+    placements: n of (4, 4), T_{i-1}_{i} at zero position, each joint's axis along z of frame i.
+    prismatic: n booleans, whether the joint slides.
     coms: (n, 3), m, each link's centre of mass in its joint frame.
+    T_joint_flange, T_flange_ee: (4, 4), the flange in the last joint frame, the end effector in the flange.
+    twists: an attribute, (n, 6), unit twists xi_i(0) of the joints at zero position, about the base origin, in base
+        axes, linear part first: (r x w, w) of a joint that turns, (z, 0) of one that slides.
+    T_base_joint: an attribute, (n, 4, 4), T_i_0(0), the joint frames at zero position.
+    Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
     """
 
-    twists: Array
-    T_base_joint: Array
-    T_joint_flange: Array
-    T_flange_ee: Array
-    coms: Array
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.twists)
-
-    @classmethod
-    def from_placements(
-        cls,
+    def __init__(
+        self,
         placements: Sequence[ArrayLike],
         prismatic: Sequence[bool],
         coms: ArrayLike,
         T_joint_flange: ArrayLike,
         T_flange_ee: ArrayLike,
-    ) -> ScrewChain:
-        """The screws of joint frames placed one after another.
-
-        placements: n of (4, 4), T_{i-1}_{i} at zero position, the joint's axis along z of frame i.
-        prismatic: n booleans, whether the joint slides.
-        coms: (n, 3), m.
-        T_joint_flange, T_flange_ee: (4, 4).
-        Raises ArgumentError: a shape is wrong, or an entry is neither a finite number nor a SymPy expression.
-        """
+    ) -> None:
         T, frames, twists = identity(4), [], []
         for step, sliding in zip(placements, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
@@ -74,13 +126,79 @@ class ScrewChain:
             z, r = T[:3, 2], T[:3, 3]
             frames.append(T)
             twists.append(np.concatenate((z, 0 * z) if sliding else (np.cross(r, z), z)))
-        return cls(
-            twists=np.array(twists),
-            T_base_joint=np.array(frames),
-            T_joint_flange=expressions(T_joint_flange, (4, 4), "T_joint_flange"),
-            T_flange_ee=expressions(T_flange_ee, (4, 4), "T_flange_ee"),
-            coms=expressions(coms, (len(twists), 3), "coms"),
-        )
+        self.twists: Array = np.array(twists)
+        self.T_base_joint: Array = np.array(frames)
+        self.coms = expressions(coms, (len(twists), 3), "coms")
+        self.T_joint_flange = expressions(T_joint_flange, (4, 4), "T_joint_flange")
+        self.T_flange_ee = expressions(T_flange_ee, (4, 4), "T_flange_ee")
+
+    def joint_poses(self, q: ArrayLike) -> Array:
+        """T_base_joint_i of all joints: (n, 4, 4), translation in m.
+
+        Reference: document 002, section 1.2, T_i_0.
+        """
+        return np.array([motion @ T for motion, T in zip(self._screw_motions(q), self.T_base_joint, strict=True)])
+
+    def pose(self, q: ArrayLike, frame: str = "flange") -> Array:
+        """T_base_frame (4, 4) of base, joint1 .. jointn, flange or ee.
+
+        Reference: document 002, section 1.2, T_i_0; T_8_0 is the flange.
+        """
+        joint, T_joint_frame = self._placed(frame)
+        return T_joint_frame if joint == 0 else self.joint_poses(q)[joint - 1] @ T_joint_frame
+
+    def space_jacobian(self, q: ArrayLike) -> Array:
+        """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
+
+        xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
+        behind all joints.
+
+        Reference: document 002, section 1.2, xi_i.
+        """
+        before = [identity(4), *self._screw_motions(q)]
+        return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], self.twists, strict=True)]).T
+
+    def jacobian(self, q: ArrayLike, frame: str = "flange") -> Array:
+        """J_i (6, n): (v, w) = J dq, the velocity of the frame's origin and the angular velocity, in base axes.
+
+        Document 002 calls (w, v) SpatialVelocity_i. Its v is not the linear part of the spatial twist
+        `space_jacobian` dq, which is v - w x r.
+
+        J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
+
+        Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
+        """
+        r = self.pose(q, frame)[:3, 3]
+        J: Array = adjoint(rigid(np.eye(3), -r)) @ self.space_jacobian(q)
+        joint, _ = self._placed(frame)
+        J[:, joint:] = 0 * J[:, joint:]
+        return J
+
+    def com_jacobian(self, q: ArrayLike, link: int) -> Array:
+        """J_mi (6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
+
+        Reference: document 002, section 1.3, last equation.
+        """
+        if not isinstance(link, int | np.integer) or not 1 <= link <= len(self.twists):
+            raise ArgumentError(f"link: expected an integer from 1 to {len(self.twists)}, got {link!r}")
+        shift = self.joint_poses(q)[link - 1][:3, :3] @ self.coms[link - 1]  # r_mi - r_i
+        J: Array = adjoint(rigid(np.eye(3), -shift)) @ self.jacobian(q, f"joint{link}")
+        return J
+
+    def _screw_motions(self, q: ArrayLike) -> list[Array]:
+        """e^(xi_1 q_1) .. e^(xi_i q_i) for i = 1..n."""
+        positions = expressions(q, (len(self.twists),), "q")
+        return list(accumulate((exp_twist(xi, qi) for xi, qi in zip(self.twists, positions, strict=True)), matmul))
+
+    def _placed(self, frame: str) -> tuple[int, Array]:
+        """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
+        n = len(self.twists)
+        placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(n))])}
+        placed["flange"] = n, self.T_joint_flange
+        placed["ee"] = n, np.asarray(self.T_joint_flange @ self.T_flange_ee)
+        if not isinstance(frame, str) or frame not in placed:
+            raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
+        return placed[frame]
 
 
 def joint_symbols(n: int, name: str = "q") -> Array:
@@ -94,7 +212,7 @@ def joint_symbols(n: int, name: str = "q") -> Array:
 
 
 def exact_chain(robot: RobotDescription) -> ScrewChain:
-    """The screws of a robot with exact numbers, to be given to functions together with symbols for q.
+    """The screws of a robot with exact numbers, for expressions of symbols q.
 
     An entry of a fixed rotation that is the sine of a multiple of 30 or 45 degrees up to rounding becomes exactly
     that (6e-17 becomes 0), so that terms cancel. Any other number becomes the fraction that its decimals say, where
@@ -109,7 +227,7 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
         for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)
     )
     coms = [[_number(c) for c in link.com] for link in robot.links]
-    return ScrewChain.from_placements(placements, robot.prismatic, coms, flange, ee)
+    return ScrewChain(placements, robot.prismatic, coms, flange, ee)
 
 
 def _sine(value: float) -> Any:
@@ -128,89 +246,3 @@ def _number(value: float) -> Any:
         return sympy.Integer(0)
     # A product of fractions with sixteen digits each is no more exact than they are, but grows without bound.
     return sympy.Rational(written) if len(written) < 15 else sympy.Float(float(value))
-
-
-Arm: TypeAlias = RobotDescription | ScrewChain
-
-
-def joint_poses(arm: Arm, q: ArrayLike) -> Array:
-    """T_base_joint_i of all joints: (n, 4, 4), translation in m.
-
-    Reference: document 002, section 1.2, T_i_0.
-    """
-    chain = _chain(arm)
-    return np.array([motion @ T for motion, T in zip(_screw_motions(chain, q), chain.T_base_joint, strict=True)])
-
-
-def pose(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
-    """T_base_frame (4, 4) of base, joint1 .. jointn, flange or ee.
-
-    Reference: document 002, section 1.2, T_i_0; T_8_0 is the flange.
-    """
-    chain = _chain(arm)
-    joint, T_joint_frame = _placed(chain, frame)
-    return T_joint_frame if joint == 0 else joint_poses(chain, q)[joint - 1] @ T_joint_frame
-
-
-def space_jacobian(arm: Arm, q: ArrayLike) -> Array:
-    """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
-
-    xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
-    behind all joints.
-
-    Reference: document 002, section 1.2, xi_i.
-    """
-    chain = _chain(arm)
-    before = [identity(4), *_screw_motions(chain, q)]
-    return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], chain.twists, strict=True)]).T
-
-
-def jacobian(arm: Arm, q: ArrayLike, frame: str = "flange") -> Array:
-    """J_i (6, n): (v, w) = J dq, the velocity of the frame's origin and the angular velocity, in base axes.
-
-    Document 002 calls (w, v) SpatialVelocity_i. Its v is not the linear part of the spatial twist `space_jacobian` dq,
-    which is v - w x r.
-
-    J = Ad^-1(r) J_s moves the twists from the base origin to r, the frame's; joints beyond it have zero columns.
-
-    Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
-    """
-    chain = _chain(arm)
-    r = pose(chain, q, frame)[:3, 3]
-    J: Array = adjoint_inverse(rigid(np.eye(3), r)) @ space_jacobian(chain, q)
-    joint, _ = _placed(chain, frame)
-    J[:, joint:] = 0 * J[:, joint:]
-    return J
-
-
-def com_jacobian(arm: Arm, q: ArrayLike, link: int) -> Array:
-    """J_mi (6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
-
-    Reference: document 002, section 1.3, last equation.
-    """
-    chain = _chain(arm)
-    if not isinstance(link, int | np.integer) or not 1 <= link <= chain.n:
-        raise ArgumentError(f"link: expected an integer from 1 to {chain.n}, got {link!r}")
-    shift = joint_poses(chain, q)[link - 1][:3, :3] @ chain.coms[link - 1]  # r_mi - r_i
-    J: Array = adjoint_inverse(rigid(np.eye(3), shift)) @ jacobian(chain, q, f"joint{link}")
-    return J
-
-
-def _chain(arm: Arm) -> ScrewChain:
-    return arm if isinstance(arm, ScrewChain) else exact_chain(arm)
-
-
-def _screw_motions(chain: ScrewChain, q: ArrayLike) -> list[Array]:
-    """e^(xi_1 q_1) .. e^(xi_i q_i) for i = 1..n."""
-    positions = expressions(q, (chain.n,), "q")
-    return list(accumulate((exp_twist(xi, qi) for xi, qi in zip(chain.twists, positions, strict=True)), matmul))
-
-
-def _placed(chain: ScrewChain, frame: str) -> tuple[int, Array]:
-    """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
-    placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(chain.n))])}
-    placed["flange"] = chain.n, chain.T_joint_flange
-    placed["ee"] = chain.n, np.asarray(chain.T_joint_flange @ chain.T_flange_ee)
-    if not isinstance(frame, str) or frame not in placed:
-        raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
-    return placed[frame]

@@ -29,7 +29,7 @@ def test_file_to_robot_and_report(recording, tmp_path, capsys):
     assert len(result["base_parameters"]) == 43
     assert max(result["validation"][0]["torque_rms"]["identified"]) < 0.05
     assert load_robot(out).n == 7
-    assert sorted(file.name for file in report.iterdir()) == ["base_parameters.png", "prediction_1.png"]
+    assert sorted(file.name for file in report.iterdir()) == ["prediction_1.png"]
 
 
 def test_urdf_elements_hold_the_links(recording, tmp_path):

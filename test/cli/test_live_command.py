@@ -87,5 +87,5 @@ def test_ctrl_c_ends_it_with_its_table(robot, tmp_path):
     assert "Traceback" not in errors
     text = (tmp_path / "out").read_text()
     assert "load that Franka has" in text
-    assert "0.500 kg at 10.0 20.0 30.0 mm" in text
+    assert "0.500 kg at 10.0  20.0  30.0 mm" in text
     assert "user_stopped" in text

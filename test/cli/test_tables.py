@@ -3,8 +3,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from dataclasses import asdict
 from typing import Any
 
@@ -75,7 +73,7 @@ def test_every_base_parameter_has_its_closed_form(panda, capsys):
     printed = capsys.readouterr().out
     assert "panda: 43 base parameters of 70 inertial parameters" in printed
     base = panda.base_parameters()
-    rows = [re.split(r" *│ *", line)[1:-1] for line in printed.splitlines() if line.startswith("│")]
+    rows = re.findall(r"^(\w+) +(\S+) (kg m(?:\^2)?) *(?:= (.*))?$", printed, re.MULTILINE)
     assert [row[0] for row in rows] == list(base.names)
     for (name, value, unit, form), exact, expression in zip(rows, base.values, base.expressions, strict=True):
         assert float(value) == pytest.approx(exact, rel=1e-5)  # six digits are printed
@@ -102,30 +100,13 @@ def test_base_parameters_as_json_are_complete(robot, capsys):
 FR3 = load_robot("fr3")
 
 
-def test_source_goes_to_standard_output_and_counts_beside_it(capsys):
+def test_source_with_its_counts_goes_to_standard_output(capsys):
     assert main(["export", "fr3"]) == 0
-    printed = capsys.readouterr()
+    printed = capsys.readouterr().out
     code = generate(FR3)
-    assert printed.out == code.source
-    heading, *rows = printed.err.splitlines()
-    assert heading.split() == ["function", "multiplications", "additions", "sin,", "cos"]
-    assert [row.split() for row in rows] == [
-        [key, str(count.multiplications), str(count.additions), str(count.trigonometric)]
-        for key, count in code.counts.items()
-    ]
-
-
-def test_a_header_comes_with_a_c_file(tmp_path):
-    """A program that includes only the header links with the source, in C and in C++."""
-    assert main(["export", "fr3", "--functions", "gravity_torques", "pose", "--output", str(tmp_path / "arm.c")]) == 0
-    (tmp_path / "main.c").write_text('#include "arm.h"\nint main(void) { double q[7] = {0}, tau[7]; '
-                                     "fr3_gravity_torques(q, tau); return tau[0] != 0.0; }\n")  # fmt: skip
-    for compiler in ("cc", "c++"):
-        if shutil.which(compiler) is None:
-            pytest.skip(f"no {compiler} on this machine")
-        sources = [str(tmp_path / "main.c"), str(tmp_path / "arm.c")]
-        subprocess.run([compiler, *sources, "-lm", "-o", str(tmp_path / "program")], check=True)
-        assert subprocess.run([str(tmp_path / "program")], check=False).returncode == 0
+    assert printed == code.source
+    for key, count in code.counts.items():
+        assert re.search(rf"{key} +{count.multiplications} multiplications, +{count.additions} additions", printed)
 
 
 def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
@@ -136,5 +117,5 @@ def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {**common, "source": code.source}
     file = tmp_path / "fr3.c"
     assert main(["export", "fr3", "--json", "--output", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out) == {**common, "output": str(file), "header": str(tmp_path / "fr3.h")}
+    assert json.loads(capsys.readouterr().out) == {**common, "output": str(file)}
     assert file.read_text() == code.source

@@ -9,8 +9,7 @@ import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.symbolic import ScrewChain
-from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic.twists import exp_rotation, rigid, skew
+from panda_dynamics_ros.symbolic.product_of_exponentials import adjoint, exp_twist, rigid, skew
 
 Array = NDArray[Any]
 
@@ -57,6 +56,17 @@ def twist_matrix(V: ArrayLike) -> Array:
     return out
 
 
+def inverse_transform(T_a_b: Array) -> Array:
+    """T_b_a (4, 4) = [[R^T, -R^T p], [0, 1]] of a rigid transform."""
+    R = T_a_b[:3, :3]
+    return rigid(R.T, -R.T @ T_a_b[:3, 3])
+
+
+def adjoint_inverse(T_a_b: Array) -> Array:
+    """Ad(T)^-1 (6, 6): AdjointInverseMatrix."""
+    return adjoint(inverse_transform(T_a_b))
+
+
 def com_shift(T_base_joint: Array, com: ArrayLike) -> Array:
     """T_CoM (4, 4) = T_i (T_mi - 1) + 1."""
     return rigid(np.eye(3), T_base_joint[:3, :3] @ com)
@@ -64,7 +74,7 @@ def com_shift(T_base_joint: Array, com: ArrayLike) -> Array:
 
 def com_poses(chain: ScrewChain, q: ArrayLike) -> Array:
     """T_i_0 T_mi_i of all links."""
-    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(poe.joint_poses(chain, q), chain.coms, strict=True)])
+    return np.array([T @ rigid(np.eye(3), com) for T, com in zip(chain.joint_poses(q), chain.coms, strict=True)])
 
 
 def document_panda() -> tuple[ScrewChain, Any, Array]:
@@ -72,9 +82,9 @@ def document_panda() -> tuple[ScrewChain, Any, Array]:
     z1, y3, x4, x5, y5, x7, z8 = sympy.symbols("z_1 y_3 x_4 x_5 y_5 x_7 z_8", real=True)
     quarter_turns = (0, -1, 1, 1, -1, 1, 1)  # RPY_0_1 .. RPY_6_7: all about x
     translations = [(0, 0, z1), (0, 0, 0), (0, y3, 0), (x4, 0, 0), (x5, y5, 0), (0, 0, 0), (x7, 0, 0)]
-    turns = [exp_rotation([1, 0, 0], turn * sympy.pi / 2) for turn in quarter_turns]
+    turns = [exp_twist([0, 0, 0, 1, 0, 0], turn * sympy.pi / 2)[:3, :3] for turn in quarter_turns]
     placements = [rigid(R, p) for R, p in zip(turns, translations, strict=True)]
     coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
-    chain = ScrewChain.from_placements(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))
+    chain = ScrewChain(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))
     t = sympy.Symbol("t", real=True)
     return chain, t, np.array([sympy.Function(f"theta_{i}", real=True)(t) for i in range(1, 8)])

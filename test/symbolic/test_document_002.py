@@ -9,11 +9,20 @@ import calculus
 import numpy as np
 import pytest
 import sympy
-from calculus import Array, com_shift, is_zero, jacobian_from_velocity, substituted, time_derivative, twist_matrix
+from calculus import (
+    Array,
+    adjoint_inverse,
+    com_shift,
+    inverse_transform,
+    is_zero,
+    jacobian_from_velocity,
+    substituted,
+    time_derivative,
+    twist_matrix,
+)
 
 from panda_dynamics_ros import symbolic
-from panda_dynamics_ros.symbolic import product_of_exponentials as poe
-from panda_dynamics_ros.symbolic.twists import adjoint_inverse, inverse_transform, skew
+from panda_dynamics_ros.symbolic.product_of_exponentials import skew
 
 
 class Document:
@@ -22,7 +31,7 @@ class Document:
     def __init__(self) -> None:
         self.chain, self.t, self.theta = calculus.document_panda()
         self.rates = time_derivative(self.theta, self.t)
-        self.T = poe.joint_poses(self.chain, self.theta)  # T_i_0
+        self.T = self.chain.joint_poses(self.theta)  # T_i_0
         self.T_m = calculus.com_poses(self.chain, self.theta)  # T_i_0 T_mi_i
         self.r, self.r_m = self.T[:, :3, 3], self.T_m[:, :3, 3]
 
@@ -38,7 +47,7 @@ def document():
 
 
 def test_velocity_of_joint_3(document):
-    V = poe.jacobian(document.chain, document.theta, "joint3") @ document.rates
+    V = document.chain.jacobian(document.theta, "joint3") @ document.rates
     assert is_zero(V - document.by_definition(document.r[2], 3))
 
 
@@ -51,7 +60,7 @@ def test_spatial_velocity_of_joint_3(document):
     R_inverse = inverse_transform(T)
     R_inverse[:3, 3] = 0
     assert is_zero(T_dot @ R_inverse - twist_matrix(V))
-    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    V_s = document.chain.space_jacobian(document.theta)[:, :3] @ document.rates[:3]
     assert is_zero(T_dot @ inverse_transform(T) - twist_matrix(V_s))
 
 
@@ -65,8 +74,8 @@ def test_printed_difference_of_the_two_velocities(document):
         -y * sin(a) * cos(b) * db - y * sin(b) * cos(a) * da + z * sin(a) * db - z * sin(b) * cos(a) * dc,
         y * sin(b) * db,
     ]
-    V = poe.jacobian(document.chain, document.theta, "joint3") @ document.rates
-    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    V = document.chain.jacobian(document.theta, "joint3") @ document.rates
+    V_s = document.chain.space_jacobian(document.theta)[:, :3] @ document.rates[:3]
     assert is_zero(V[:3] - V_s[:3] - np.array(printed))
     assert is_zero(V[3:] - V_s[3:])
     assert is_zero(V[:3] - V_s[:3] - skew(V[3:]) @ document.r[2])
@@ -74,14 +83,14 @@ def test_printed_difference_of_the_two_velocities(document):
 
 def test_velocity_of_centre_of_mass_3(document):
     """Third check: of (T T_m)' (T T_m)^-1, in the same two readings; a body has one spatial twist at every point."""
-    V_m = poe.com_jacobian(document.chain, document.theta, 3) @ document.rates
+    V_m = document.chain.com_jacobian(document.theta, 3) @ document.rates
     assert is_zero(V_m - document.by_definition(document.r_m[2], 3))
     T_m = document.T_m[2]
     T_m_dot = time_derivative(T_m, document.t)
     R_inverse = inverse_transform(T_m)
     R_inverse[:3, 3] = 0
     assert is_zero(T_m_dot @ R_inverse - twist_matrix(V_m))
-    V_s = poe.space_jacobian(document.chain, document.theta)[:, :3] @ document.rates[:3]
+    V_s = document.chain.space_jacobian(document.theta)[:, :3] @ document.rates[:3]
     assert is_zero(T_m_dot @ inverse_transform(T_m) - twist_matrix(V_s))
 
 
@@ -96,8 +105,8 @@ def test_the_centre_of_mass_stands_still_in_its_link(document):
 def test_true_true(document):
     """w_m5 = w_5, and v_m3 - v_3 = -[r_m3 - r_3] w_3."""
     chain, theta, rates = document.chain, document.theta, document.rates
-    assert is_zero((poe.com_jacobian(chain, theta, 5) @ rates)[3:] - (poe.jacobian(chain, theta, "joint5") @ rates)[3:])
-    V, V_m = poe.jacobian(chain, theta, "joint3") @ rates, poe.com_jacobian(chain, theta, 3) @ rates
+    assert is_zero((chain.com_jacobian(theta, 5) @ rates)[3:] - (chain.jacobian(theta, "joint5") @ rates)[3:])
+    V, V_m = chain.jacobian(theta, "joint3") @ rates, chain.com_jacobian(theta, 3) @ rates
     assert is_zero(V_m[:3] - V[:3] + skew(document.r_m[2] - document.r[2]) @ V[3:])
 
 
@@ -116,8 +125,8 @@ def test_jacobian_identity(document):
     J_m = jacobian_from_velocity(document.by_definition(document.r_m[2], 3), document.rates)
     assert J.shape == J_m.shape == (6, 7)
     assert is_zero(J_m - adjoint_inverse(T_CoM) @ J)
-    assert is_zero(J - poe.jacobian(document.chain, document.theta, "joint3"))
-    assert is_zero(J_m - poe.com_jacobian(document.chain, document.theta, 3))
+    assert is_zero(J - document.chain.jacobian(document.theta, "joint3"))
+    assert is_zero(J_m - document.chain.com_jacobian(document.theta, 3))
 
 
 def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document):
@@ -138,7 +147,7 @@ def test_with_its_numbers_it_is_the_panda_of_the_library(panda, document):
     values |= dict(zip(document.theta, q, strict=True))
     for i, link in enumerate(panda.links, start=1):
         values |= {sympy.Symbol(f"{axis}_c{i}", real=True): c for axis, c in zip("xyz", link.com, strict=True)}
-    flange = substituted(poe.pose(document.chain, document.theta, "flange"), values)
+    flange = substituted(document.chain.pose(document.theta, "flange"), values)
     coms = substituted(document.T_m, values)
     # A few dozen products of numbers below 1.
     assert np.abs(flange - panda.pose(q)).max() < 1e-14

@@ -17,7 +17,7 @@ from scipy.linalg import expm
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import symbolic
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.symbolic import ScrewChain, twists
+from panda_dynamics_ros.symbolic import ScrewChain
 from panda_dynamics_ros.symbolic import product_of_exponentials as poe
 
 EXACT = 1e-13  # both sides are exact; products of some dozen numbers below 10, added in another order
@@ -36,16 +36,16 @@ def arm(request):
 
 
 def test_numbers_are_those_of_the_model_and_of_pinocchio(arm, rng):
-    q, oracle = rng.uniform(-1, 1, arm.n), Pinocchio(arm)
+    screws, q, oracle = symbolic.exact_chain(arm), rng.uniform(-1, 1, arm.n), Pinocchio(arm)
     for frame in arm.frames:
-        assert np.abs(numbers(poe.pose(arm, q, frame)) - arm.pose(q, frame)).max() < EXACT
-        assert np.abs(numbers(poe.jacobian(arm, q, frame)) - arm.jacobian(q, frame)).max() < EXACT
+        assert np.abs(numbers(screws.pose(q, frame)) - arm.pose(q, frame)).max() < EXACT
+        assert np.abs(numbers(screws.jacobian(q, frame)) - arm.jacobian(q, frame)).max() < EXACT
     coms = np.stack([oracle.pose(q[None], f"com{link}")[0] for link in range(1, arm.n + 1)])
-    assert np.abs(numbers(com_poses(symbolic.exact_chain(arm), q)) - coms).max() < EXACT
+    assert np.abs(numbers(com_poses(screws, q)) - coms).max() < EXACT
     for link in range(1, arm.n + 1):
-        assert np.abs(numbers(poe.com_jacobian(arm, q, link)) - arm.com_jacobian(q, link)).max() < EXACT
+        assert np.abs(numbers(screws.com_jacobian(q, link)) - arm.com_jacobian(q, link)).max() < EXACT
     in_world = np.reshape(pin.computeJointJacobians(oracle.model, oracle.data, q), (6, arm.n))
-    assert np.abs(numbers(poe.space_jacobian(arm, q)) - in_world).max() < EXACT
+    assert np.abs(numbers(screws.space_jacobian(q)) - in_world).max() < EXACT
 
 
 @pytest.mark.parametrize("name", ["fr3", 3])
@@ -55,11 +55,11 @@ def test_expressions_have_the_values_of_the_numbers(name, rng):
     point, rates = rng.uniform(-1, 1, arm.n), rng.uniform(-1, 1, arm.n)
     values = dict(zip([*q, *dq], [*point, *rates], strict=True))
     pairs = [
-        (poe.pose(chain, q, "ee"), arm.pose(point, "ee")),
-        (poe.jacobian(chain, q, "joint3"), arm.jacobian(point, "joint3")),
-        (poe.com_jacobian(chain, q, 3), arm.com_jacobian(point, 3)),
-        (poe.jacobian(chain, q, "joint3") @ dq, arm.jacobian(point, "joint3") @ rates),
-        (poe.com_jacobian(chain, q, 3) @ dq, arm.com_jacobian(point, 3) @ rates),
+        (chain.pose(q, "ee"), arm.pose(point, "ee")),
+        (chain.jacobian(q, "joint3"), arm.jacobian(point, "joint3")),
+        (chain.com_jacobian(q, 3), arm.com_jacobian(point, 3)),
+        (chain.jacobian(q, "joint3") @ dq, arm.jacobian(point, "joint3") @ rates),
+        (chain.com_jacobian(q, 3) @ dq, arm.com_jacobian(point, 3) @ rates),
     ]
     for expressions, wanted in pairs:
         assert np.abs(substituted(expressions, values) - wanted).max() < EXACT
@@ -96,32 +96,29 @@ def test_exponential_of_a_twist(rng, angle):
     general = rng.normal(size=6)
     for V in (general, general * [1, 1, 1, 0, 0, 0], general * [0, 0, 0, 1, 1, 1], np.zeros(6)):
         want = expm(numbers(twist_matrix(V)) * angle)
-        assert np.abs(numbers(twists.exp_twist(V, angle)) - want).max() < 1e-12
-        assert np.abs(numbers(twists.exp_rotation(V[3:], angle)) - want[:3, :3]).max() < 1e-12
+        assert np.abs(numbers(poe.exp_twist(V, angle)) - want).max() < 1e-12
 
 
 def test_exponentials_of_expressions():
     """Rodrigues' formula for a unit axis, a translation for none, and the general one for an axis of symbols."""
     x, a, b = sympy.symbols("x a b", real=True)
-    turn = twists.exp_twist([0, 0, 0, 0, 0, 1], x)
+    turn = poe.exp_twist([0, 0, 0, 0, 0, 1], x)
     assert turn[:2, :2].tolist() == [[sympy.cos(x), -sympy.sin(x)], [sympy.sin(x), sympy.cos(x)]]
-    slide = twists.exp_twist([a, 2, 0, 0, 0, 0], x)
+    slide = poe.exp_twist([a, 2, 0, 0, 0, 0], x)
     assert slide[:3, 3].tolist() == [a * x, 2 * x, 0]
-    general = twists.exp_rotation([a, 0, b], x)
-    want = numbers(twists.exp_rotation([0.3, 0.0, -0.4], 2.0))
+    general = poe.exp_twist([0, 0, 0, a, 0, b], x)
+    want = numbers(poe.exp_twist([0, 0, 0, 0.3, 0.0, -0.4], 2.0))
     assert np.abs(substituted(general, {a: 0.3, b: -0.4, x: 2.0}) - want).max() < 1e-15  # rounding of sines
 
 
 def test_adjoints(rng):
-    """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's; inverses are inverses."""
+    """(Ad(T) V)^ = T V^ T^-1; P Ad P, with P swapping the blocks, is the document's."""
     T, V = transform(rng.normal(size=3), rng.normal(size=3)), rng.normal(size=6)
-    Ad, R, p = numbers(twists.adjoint(T)), T[:3, :3], T[:3, 3]
+    Ad, R, p = numbers(poe.adjoint(T)), T[:3, :3], T[:3, 3]
     moved = T @ numbers(twist_matrix(V)) @ np.linalg.inv(T)
     assert np.abs(numbers(twist_matrix(Ad @ V)) - moved).max() < EXACT
     P = np.roll(np.eye(6), 3, axis=0)
     assert np.abs(P @ Ad @ P - np.block([[R, np.zeros((3, 3))], [skew(p) @ R, R]])).max() < 1e-15
-    assert np.abs(numbers(twists.adjoint_inverse(T)) - np.linalg.inv(Ad)).max() < EXACT
-    assert np.abs(numbers(twists.inverse_transform(T)) - np.linalg.inv(T)).max() < EXACT
 
 
 def test_normal_form_finds_zero():
@@ -142,23 +139,23 @@ def test_without_sympy_the_error_says_how_to_get_it(monkeypatch):
             import_module(name)
 
 
-Q, PANDA = np.zeros(7), pdr.load_robot("panda")
+Q, PANDA = np.zeros(7), symbolic.exact_chain(pdr.load_robot("panda"))
 REFUSED: dict[str, Callable[[], object]] = {
-    "q: expected shape (7,), got (6,)": lambda: poe.joint_poses(PANDA, Q[:6]),
-    "q: expected finite numbers or SymPy expressions, got nan": lambda: poe.pose(PANDA, [float("nan"), *Q[1:]]),
-    "q: expected finite numbers or SymPy expressions, got oo": lambda: poe.joint_poses(PANDA, [sympy.oo, *Q[1:]]),
-    "q: expected finite numbers or SymPy expressions, got zoo": lambda: poe.pose(PANDA, [sympy.zoo, *Q[1:]]),
-    "q: expected numbers or SymPy expressions, got 'q_1'": lambda: poe.pose(PANDA, ["q_1", *Q[1:]]),
-    "frame: expected one of base, joint1, ": lambda: poe.jacobian(PANDA, Q, "tool"),
-    "link: expected an integer from 1 to 7, got 0": lambda: poe.com_jacobian(PANDA, Q, 0),
-    "link: expected an integer from 1 to 7, got 1.0": lambda: poe.com_jacobian(PANDA, Q, 1.0),  # type: ignore[arg-type]
-    "robot: expected a robot, got str": lambda: poe.pose("panda", Q),  # type: ignore[arg-type]
+    "q: expected shape (7,), got (6,)": lambda: PANDA.joint_poses(Q[:6]),
+    "q: expected finite numbers or SymPy expressions, got nan": lambda: PANDA.pose([float("nan"), *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got oo": lambda: PANDA.joint_poses([sympy.oo, *Q[1:]]),
+    "q: expected finite numbers or SymPy expressions, got zoo": lambda: PANDA.pose([sympy.zoo, *Q[1:]]),
+    "q: expected numbers or SymPy expressions, got 'q_1'": lambda: PANDA.pose(["q_1", *Q[1:]]),
+    "frame: expected one of base, joint1, ": lambda: PANDA.jacobian(Q, "tool"),
+    "link: expected an integer from 1 to 7, got 0": lambda: PANDA.com_jacobian(Q, 0),
+    "link: expected an integer from 1 to 7, got 1.0": lambda: PANDA.com_jacobian(Q, 1.0),  # type: ignore[arg-type]
+    "robot: expected a robot, got str": lambda: symbolic.exact_chain("panda"),  # type: ignore[arg-type]
     "n: expected a positive integer, got 0": lambda: symbolic.joint_symbols(0),
     "n: expected a positive integer, got True": lambda: symbolic.joint_symbols(True),
-    "a: expected shape (3,), got (2,)": lambda: twists.skew([1, 2]),
-    "twist: expected shape (6,), got (5,)": lambda: twists.exp_twist(np.ones(5), 1.0),
-    "T_a_b: expected shape (4, 4), got (3, 3)": lambda: twists.adjoint(np.eye(3)),
-    "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain.from_placements(
+    "a: expected shape (3,), got (2,)": lambda: poe.skew([1, 2]),
+    "twist: expected shape (6,), got (5,)": lambda: poe.exp_twist(np.ones(5), 1.0),
+    "T_a_b: expected shape (4, 4), got (3, 3)": lambda: poe.adjoint(np.eye(3)),
+    "coms: expected shape (1, 3), got (3,)": lambda: ScrewChain(
         [np.eye(4)], [False], np.zeros(3), np.eye(4), np.eye(4)
     ),
 }
