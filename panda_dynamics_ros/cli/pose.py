@@ -34,6 +34,13 @@ WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # key, h
     "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
     "measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
 }
+FORMATS = {
+    "matrix": ("matrix",),
+    "column-major": ("column_major",),
+    "quaternion": ("translation", "quaternion"),
+    "measure-pose": ("measure_pose",),
+}
+"""What each choice of `--to` prints."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +54,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         parser,
+        option("--to", "formats to print (default: all)", nargs="+", choices=FORMATS, metavar="FORMAT"),
         option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
         JSON,
     )
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a pose in all formats."""
+    """Print a pose in the formats asked for."""
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
@@ -65,10 +73,11 @@ def run(args: argparse.Namespace) -> None:
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
+    chosen = {key: WRITERS[key] for name in dict.fromkeys(args.to or FORMATS) for key in FORMATS[name]}
     if args.json:
-        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in WRITERS.items()}))
+        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in chosen.items()}))
         return
-    for heading, convert in WRITERS.values():  # numbers as they can be given to the command again
+    for heading, convert in chosen.values():  # numbers as they can be given to the command again
         value = convert(T)
         print(heading.format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"
