@@ -148,11 +148,12 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
 CLOCK = np.dtype([
     *((name, np.int64) for name in ("settled", "started", "lasts", "head", "count")),
     *((name, np.float64) for name in ("age", "step", "paused", "since", "held", "still")),
-    *((name, np.float64) for name in ("begin", "loud", "statistic", "named")),
+    *((name, np.float64) for name in ("begin", "loud", "statistic", "named", "largest")),
 ])  # fmt: skip
 """Whether the filters are settled, have ever been, and a contact lasts; first place and length of the delay line; s
 since the filters started, of the last step, of the last pause, since the last entry of the line, since `HELD` was over
-and at rest; stamps of the contact's begin and of its last loud sample; the test statistic, and at the link's naming."""
+and at rest; stamps of the contact's begin and of its last loud sample; the test statistic now, at the link's naming, and
+its largest without a contact."""
 
 
 class Watch(NamedTuple):
@@ -324,8 +325,10 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
         expected_noise(model.table, q, settings.sigma, settings.pole, dt, M, noise)
         learns = clock.lasts == 0 and stamp - clock.paused > BRIDGED
         clock.statistic = departures(s, dq, rows.s[k], noise, open_, dt, settings, watch, learns)
-        if learns and clock.statistic > settings.threshold:
-            return k, BEGINS
+        if learns:
+            if clock.statistic > settings.threshold:
+                return k, BEGINS
+            clock.largest = max(clock.largest, clock.statistic)
         if clock.lasts == 1:
             for i in range(n):
                 if watch.e[i] ** 2 > settings.end_threshold**2 * watch.e_variance[i]:
@@ -433,6 +436,11 @@ class ContactDetector:
             k += 1
         self.external_torques = external[-1].copy()
         return external, changes
+
+    @property
+    def largest_ratio(self) -> float:
+        """The largest test statistic since the start without a contact; compared with `threshold`."""
+        return float(self._clock["largest"][0])
 
     @property
     def _lasting(self) -> Contact | None:
