@@ -56,7 +56,7 @@ from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
 LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
-TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.01  # rad; s; share
+TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.015  # rad; s; share
 OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
 """N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)

@@ -152,8 +152,8 @@ CLOCK = np.dtype([
 ])  # fmt: skip
 """Whether the filters are settled, have ever been, and a contact lasts; first place and length of the delay line; s
 since the filters started, of the last step, of the last pause, since the last entry of the line, since `HELD` was over
-and at rest; stamps of the contact's begin and of its last loud sample; the test statistic now, at the link's naming, and
-its largest without a contact."""
+and at rest; stamps of the contact's begin and of its last loud sample; the test statistic now, at the link's naming and
+at its largest without a contact."""
 
 
 class Watch(NamedTuple):

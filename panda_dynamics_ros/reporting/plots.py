@@ -5,6 +5,7 @@ They have the package's own style: neither the user's settings nor a file of the
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 
@@ -81,14 +82,14 @@ def plot_payload(
 ) -> Path:
     """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    `curves` are by their names in the legend, some of `STYLES`; `banner` is what a reader has to know first, above the
+    `curves` are by their names in the legend; `banner` is what a reader has to know first, above the
     title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for name, each in curves.items():
-        colour, line = STYLES[name]
+    for (name, each), other in zip(curves.items(), cycle(STYLES.values()), strict=False):
+        colour, line = STYLES.get(name, other)
         plot_band(mass_axes, time, each.mass, each.mass_std, colour, name, linestyle=line)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
