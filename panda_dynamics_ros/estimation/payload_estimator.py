@@ -82,7 +82,6 @@ ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 LAG = 2.0  # by which the state follows what flows later, in delays of the low-pass filters: one is its own
-LATELY = 10.0  # s, within which an opposite change may be the end of a push
 UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
 """Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
 the mean."""
@@ -533,7 +532,7 @@ class PayloadEstimator:
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
         before, moments = self._before(onset), slice(0, MOMENTS)
-        jump, opposite, last = float(change.jump[0]), {PICK: RELEASE, RELEASE: PICK}.get(change.kind), self._last
+        jump = float(change.jump[0])
         if change.kind == CONTACT:
             self._state = self._present
             going, d = self._ongoing, self._state.mean[self._d]
@@ -541,12 +540,6 @@ class PayloadEstimator:
                 self._ongoing = _Ongoing(self._d, d, onset, before, self._opened(self._with_past(before)))
             else:  # one touch after the other
                 self._ongoing = replace(going, slow=d, unrest=UNREST)
-        elif (
-            last is not None and last.kind in (opposite, LOAD) and last.moved < MOVED and jump * last.jump < 0.0
-            and self._stamp - last.onset < LATELY and abs(jump + last.jump) < 0.2 * abs(last.jump)
-        ):  # what came has gone again, at rest: all is as it was before  # fmt: skip
-            self._return_to(last.before)
-            self._last = None
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, jump, before)
