@@ -94,7 +94,8 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
     for node in names[: 1 + max(map(names.index, nodes))]:
         if CACHE is None or _is_compiled(node):
             continue
-        with contextlib.suppress(OSError), (CACHE / "lock").open("w") as lock:
+        # A lock for each: who needs the first ones alone does not wait for the others.
+        with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

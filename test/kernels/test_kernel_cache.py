@@ -151,9 +151,9 @@ def environment(tmp_path):
     return os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
 
-def start(environment: dict[str, str]) -> subprocess.Popen[str]:
+def start(environment: dict[str, str], program: str = WARMING) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WARMING],
+        [sys.executable, "-c", program],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -210,3 +210,19 @@ def test_the_other_process_ends_with_the_first(environment):
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert not (compiled._prepared(Path(environment["NUMBA_CACHE_DIR"])) / "suite").exists()
+
+
+def test_who_needs_the_first_kernels_alone_does_not_wait_for_the_others(environment):
+    """Of two that start at once, the one that compiles goes on to what the other does not need."""
+    zero = '"zero": lambda: print("begin", flush=True) or sys.stdin.readline()'
+    two = WARMING.replace("NODES = {", f"NODES = {{{zero}, ")
+    first = start(environment, two)
+    heard(first, "compiling", "begin")
+    second = start(environment, two.replace('warm_up("one"', 'warm_up("zero"'))
+    heard(second, "waiting")
+    assert first.stdin is not None
+    first.stdin.write("\n")
+    first.stdin.flush()
+    heard(first, "compiling", "run")
+    assert second.communicate("\n", timeout=PATIENCE)[0].split() == ["begin", "done"]
+    assert first.communicate("\n\n", timeout=PATIENCE)[0].split() == ["run", "done"]
