@@ -187,7 +187,9 @@ def test_gravity_and_pose_do_not_wait_for_the_estimators(make, probe, script, mo
 
 def test_gravity_is_answered_while_kernels_are_compiled(dynamics, script, monkeypatch):
     """After an installation: the estimators get the samples that come once their kernels are there."""
-    samples, answered, estimated = dynamics.samples, [], []
+    samples = dynamics.samples
+    answered: list[Any] = []
+    estimated: list[Any] = []
     monkeypatch.setattr(samples, "answer", answered.append)
     monkeypatch.setattr(samples, "estimate", estimated.extend)
     for compiled in (False, True):
