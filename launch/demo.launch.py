@@ -16,7 +16,6 @@ from panda_dynamics_ros.nodes.launching import (
     estimators,
     given,
     package_node,
-    start_rviz,
     value_of,
 )
 
@@ -27,14 +26,13 @@ ARGUMENTS = [
 
 
 def start(context):
-    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     parameters = {
         **arm_parameters(context),
         **given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
         "clock": value_of(context, "use_sim_time") == "true",
     }
     simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)
-    return [*estimators(context), simulated, *rviz]
+    return [*estimators(context), simulated]
 
 
 def generate_launch_description():

@@ -10,13 +10,8 @@ one for several arms puts each inclusion into a GroupAction: launch arguments ar
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from panda_dynamics_ros.nodes.launching import SHARED, estimators, start_rviz
-
-
-def start(context):
-    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
-    return [*estimators(context), *rviz]
+from panda_dynamics_ros.nodes.launching import SHARED, estimators
 
 
 def generate_launch_description():
-    return LaunchDescription([*SHARED, OpaqueFunction(function=start)])
+    return LaunchDescription([*SHARED, OpaqueFunction(function=estimators)])

@@ -12,43 +12,62 @@ The file lists the arms; each has a namespace, and any argument of dynamics.laun
         robot: /home/me/right_arm.yaml
         end_effector: hand
 
-diagnostic_aggregator has to be installed for the latter. With rviz:=true each arm has a display; RViz draws the
-arms whose base frames TF connects with that of the first.
+diagnostic_aggregator has to be installed for the latter. With rviz:=true each arm has an RViz.
 
 Arguments of the command are those of all arms that do not state them; one_process is true unless an arm says false.
 """
 
-from launch import LaunchDescription
-from launch.actions import GroupAction, OpaqueFunction, SetLaunchConfiguration
+from pathlib import Path
 
-from panda_dynamics_ros.nodes.launching import (
-    SHARED,
-    aggregator,
-    argument,
-    estimators,
-    fleet_arms,
-    start_rviz,
-    value_of,
-)
+import yaml
+from ament_index_python import has_resource
+from launch import LaunchDescription
+from launch.actions import GroupAction, LogInfo, OpaqueFunction, SetLaunchConfiguration
+from launch_ros.actions import Node
+
+from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, value_of
 
 ARGUMENTS = [argument("arms", "YAML file with the list of arms.", None)]
-
-
-def start_arm(context):
-    return estimators(context)
+STALE = 3.0  # s without diagnostics of an arm
 
 
 def start(context):
-    arms = fleet_arms(value_of(context, "arms"), {argument.name for argument in SHARED})
-    namespaces = [arm["namespace"] for arm in arms]
-    rviz = start_rviz(context, namespaces)  # first: what is missing is noticed before any process runs
-    groups = []
-    for arm in arms:
-        # Where nobody states otherwise, one process serves an arm: it computes what both nodes share once.
-        settings = {"one_process": "true", **arm}
-        own = [SetLaunchConfiguration(name, value) for name, value in settings.items()]
-        groups.append(GroupAction([*own, OpaqueFunction(function=start_arm)], scoped=True, forwarding=True))
-    return [*groups, *aggregator(namespaces), *rviz]
+    path = value_of(context, "arms")
+    wanted = "arms: expected YAML with a list `arms` of namespace: NAME and arguments of dynamics.launch.py"
+    try:
+        arms = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))["arms"]
+        settings = [{name: as_argument(value) for name, value in arm.items()} for arm in arms]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
+        raise RuntimeError(f"{wanted}, got {path}: {error}") from error
+    if unknown := {name for arm in settings for name in arm} - {argument.name for argument in SHARED}:
+        raise RuntimeError(f"{wanted}, got unknown {', '.join(map(str, unknown))} in {path}")
+    namespaces = [arm.get("namespace", "").strip("/") for arm in settings]
+    if not namespaces or not all(namespaces) or len(set(namespaces)) < len(namespaces):
+        raise RuntimeError(f"{wanted}, got the namespaces {namespaces} in {path}")
+    return [*map(group, settings), aggregator(namespaces)]
+
+
+def as_argument(value):
+    """A value of YAML as it would be typed on the command line."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def group(arm):
+    """The nodes of one arm; where nobody states otherwise in one process, which computes what both share once."""
+    own = [SetLaunchConfiguration(name, value) for name, value in {"one_process": "true", **arm}.items()]
+    return GroupAction([*own, OpaqueFunction(function=estimators)], scoped=True, forwarding=True)
+
+
+def aggregator(arms):
+    """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
+    if not has_resource("packages", "diagnostic_aggregator"):
+        return LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")
+    kind = {"type": "diagnostic_aggregator/GenericAnalyzer", "timeout": STALE}
+    analyzers = {f"arm{k}": {**kind, "path": arm, "startswith": [f"{arm}/"]} for k, arm in enumerate(arms)}
+    parameters = [{"path": "Arms", **analyzers}]
+    return Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)
 
 
 def generate_launch_description():

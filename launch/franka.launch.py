@@ -10,7 +10,7 @@ takes one connection, so nothing else can be connected to it meanwhile.
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, given, package_node, start_rviz
+from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, given, package_node
 
 ARGUMENTS = [
     argument("robot_ip", "Address or host name of the robot.", None),
@@ -19,10 +19,9 @@ ARGUMENTS = [
 
 
 def start(context):
-    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     parameters = given(context, {"robot_ip": str, "binding": str, "robot": str, "arm_prefix": str})
     robot = package_node(context, "franka_state", "franka_state", parameters)
-    return [*estimators(context), robot, *rviz]
+    return [*estimators(context), robot]
 
 
 def generate_launch_description():

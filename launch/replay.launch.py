@@ -16,7 +16,6 @@ from panda_dynamics_ros.nodes.launching import (
     estimators,
     given,
     package_node,
-    start_rviz,
     value_of,
 )
 
@@ -35,14 +34,13 @@ def at_the_end(event, context):
 
 
 def start(context):
-    rviz = start_rviz(context)  # first: what is missing is noticed before any process runs
     parameters = {
         **given(context, {"bag": str, "rate": float, "loop": bool}),
         "clock": value_of(context, "use_sim_time") == "true",
         "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
     }
     player = package_node(context, "bag_player", "bag_player", parameters, on_exit=at_the_end)
-    return [*estimators(context), player, *rviz]
+    return [*estimators(context), player]
 
 
 def generate_launch_description():

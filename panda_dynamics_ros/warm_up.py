@@ -3,19 +3,24 @@
 
 import contextlib
 import fcntl
+import gc
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
-from panda_dynamics_ros.dynamics.robot_state import store_pose
+from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
+from panda_dynamics_ros.estimation import ArmMonitor, WrenchEstimator
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.untrusted import python_command
 
 
 def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, FloatArray, FloatArray, FloatArray]]:
@@ -31,13 +36,20 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, F
         yield 0.01 * k, middle + 0.1 * speed * math.sin(0.1 * k), speed * math.cos(0.1 * k), torque + push
 
 
+def _answers() -> None:
+    robot = load_robot("panda")
+    ArmMonitor(robot)
+    robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
+    store_pose(np.eye(4), np.empty(7))
+
+
 def _dynamics() -> None:
     robot = load_robot("panda")
-    monitor = ArmMonitor(robot)
-    monitor.update_rows(*map(np.array, zip(*_samples(robot), strict=True)), payload=False)
+    stamp, q, dq, tau = map(np.array, zip(*_samples(robot), strict=True))
+    rows = ArmMonitor(robot).update_rows(stamp, q, dq, tau, payload=False)
+    WrenchEstimator(robot).wrenches(q, rows.external_torques, rows.unexplained)
     q = robot.limits.lower.copy()
     robot.pose(q), robot.gravity_torques(q)  # of the markers
-    store_pose(np.eye(4), np.empty(7))
 
 
 def _payload_estimator() -> None:
@@ -60,35 +72,51 @@ def _simulated_panda() -> None:
 
 
 NODES: dict[str, Callable[[], None]] = {
+    "answers": _answers,
+    "simulated_panda": _simulated_panda,
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,
-    "simulated_panda": _simulated_panda,
 }
-"""What each node runs before it is ready."""
+"""What each node runs before it is ready, in the order in which it is compiled.
+
+`answers` is what `dynamics` and `suite` run before they publish gravity and Coriolis torques and the pose.
+"""
+FEW_COLLECTIONS = 50_000  # objects between two garbage collections: the usual 700 take a tenth of the compiler's time
 
 
-COMPLETE = "complete"
-"""Name of the file in the cache's folder that stands for: all that the nodes need has been compiled."""
+def _is_compiled(node: str) -> bool:
+    """Whether the cache has the kernels of a node: it then has a file of this name."""
+    return CACHE is None or (CACHE / node).exists()
 
 
-@contextlib.contextmanager
-def _alone(folder: Path, report: Callable[[str], None]) -> Iterator[None]:
-    """Within, no other process of this user is."""
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report("waiting for another process that compiles the kernels")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
+    """Compile into the cache what these nodes need, and what comes before it; one process of this user at a time."""
+    names = list(NODES)
+    for node in names[: 1 + max(map(names.index, nodes))]:
+        if CACHE is None or _is_compiled(node):
+            continue
+        # A lock for each: who needs the first ones alone does not wait for the others.
+        with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                report("waiting for another process that compiles the kernels")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _is_compiled(node):
+                report(f"compiling the kernels of {node}, once after an installation")
+                usual = gc.get_threshold()
+                gc.set_threshold(FEW_COLLECTIONS)
+                with contextlib.suppress(MissingDependencyError):
+                    NODES[node]()
+                gc.set_threshold(*usual)
+                (CACHE / node).touch()
 
 
 def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     """Run what these nodes run, so that their kernels are in memory, and in the cache on disk.
 
-    After an installation one process of a user compiles, what all nodes need; those that call this meanwhile wait, and
-    then load.
+    After an installation one process of a user compiles; those that call this meanwhile wait, and then load.
 
     nodes: some of `NODES`.
     report: gets a line where it takes long.
@@ -98,13 +126,42 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     for node in nodes:
         if node not in NODES:
             raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
-    if CACHE is not None and not (CACHE / COMPLETE).exists():
-        with contextlib.suppress(OSError), _alone(CACHE, report):
-            if not (CACHE / COMPLETE).exists():
-                report("compiling the kernels, which takes about 15 s after an installation")
-                for node in NODES:
-                    with contextlib.suppress(MissingDependencyError):
-                        NODES[node]()
-                (CACHE / COMPLETE).touch()
+    _compile(nodes, report)
     for node in nodes:
         NODES[node]()
+
+
+def warm_up_beside(node: str, report: Callable[[str], None]) -> threading.Event:
+    """`warm_up` beside what the process does; the event is set once the kernels are in memory.
+
+    numba holds Python's lock while it compiles, so another process does; a thread waits for it and loads. Kernels that
+    are in the cache are loaded at once.
+    """
+    loaded = threading.Event()
+
+    def load() -> None:
+        NODES[node]()
+        loaded.set()
+
+    def wait_and_load() -> None:
+        command = python_command("panda_dynamics_ros.warm_up", node)
+        with (
+            contextlib.suppress(OSError),  # no process can be started: this one compiles
+            subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process,
+        ):
+            process.wait()
+        load()
+        report("the estimators begin: their kernels are compiled")
+
+    if _is_compiled(node):
+        load()
+    else:
+        report("the estimators wait until another process has compiled their kernels, once after an installation")
+        threading.Thread(target=wait_and_load, daemon=True).start()
+    return loaded
+
+
+def main() -> None:
+    """The other process of `warm_up_beside`, which ends with the one that holds its standard input."""
+    threading.Thread(target=lambda: sys.stdin.read() or os._exit(0), daemon=True).start()
+    _compile(sys.argv[1:], report=lambda _: None)

@@ -34,7 +34,7 @@ ARROWS: dict[str, set[str]] = {
     "recordings": {"robot", "model", "estimation", "untrusted", *CHECKED},
     "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
     "reporting": {*("robot", "dynamics", "pose", "estimation", "identification", "recordings", "untrusted"), *CHECKED},
-    "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation"},
+    "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation", "untrusted"},
 }
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {*("errors", "estimation", "identification", "model", "pose", "recordings", "robot")}

@@ -378,22 +378,7 @@ def test_a_fleet_has_a_process_for_each_arm(tmp_path):
     assert len(re.findall("process has finished cleanly", arms.text)) == 2, arms.text
 
 
-def test_rviz_has_a_display_for_each_arm_of_a_fleet():
-    """On the topics that the nodes publish in their namespaces; everything else is as for one arm."""
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    from panda_dynamics_ros.nodes.launching import fleet_layout
-
-    file = Path(__file__).resolve().parents[1] / "config" / "panda_dynamics.rviz"
-    layout = yaml.safe_load(Path(fleet_layout(str(file), ["left", "/cell/right/"])).read_text(encoding="utf-8"))
-    displays = {each["Name"]: each for each in layout["Visualization Manager"]["Displays"]}
-    topics = {name: each["Topic"]["Value"] for name, each in displays.items() if "Topic" in each}
-    assert topics == {
-        "Arm left": "/left/panda_dynamics/robot_markers",
-        "Arm cell/right": "/cell/right/panda_dynamics/robot_markers",
-    }
-    assert all(displays[name]["Enabled"] for name in topics)
-
-
+@pytest.mark.ros
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -405,10 +390,10 @@ def test_rviz_has_a_display_for_each_arm_of_a_fleet():
         ("arms: [a]", "no attribute"),
     ],
 )
-def test_a_wrong_fleet_is_refused(text, named, tmp_path):
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    from panda_dynamics_ros.nodes.launching import fleet_arms
-
+def test_a_wrong_fleet_is_refused(text, named, prefix, tmp_path):
     (tmp_path / "fleet.yaml").write_text(text)
-    with pytest.raises(RuntimeError, match=named):
-        fleet_arms(str(tmp_path / "fleet.yaml"), {"namespace", "robot"})
+    with launched(prefix, installed(prefix, "fleet"), arms=tmp_path / "fleet.yaml") as fleet:
+        fleet.ended()
+    assert fleet.process.returncode == 1
+    assert re.search(f"arms: expected YAML with a list `arms` .*, got .*{named}", fleet.text)
+    assert "process started" not in fleet.text

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -19,8 +18,7 @@ from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
 
-BURST = 10  # messages at most in one go: subscribers' queues are short
-PERIOD = 0.001  # s
+NAP = 0.02  # s, after which callbacks have their turn
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
 START_DELAY = 1.0  # s, from the last of the awaited subscribers to the first message
 LONGEST_PAUSE = 10.0  # s; a longer jump of the recorded stamps, either way, is not waited for
@@ -46,9 +44,10 @@ class BagPlayerNode(Node):
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
         self._stream = self._open()
         self._upcoming = self._paced()
-        self._next = next(self._upcoming, None)
-        if self._next is None:
+        first = next(self._upcoming, None)
+        if first is None:
             raise ArgumentError(f"bag: expected joint states in {self._path}, got none")
+        self._next = first
         self.done = False
         self._played = 0
         self._began = math.inf
@@ -56,29 +55,31 @@ class BagPlayerNode(Node):
         self._publisher = publisher(self, JointState, "joint_states", 50)
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._clock_stamp = 0
-        # Not by the node's clock, which may be the one that is published here.
-        self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
         if self._wanted:
             self.get_logger().info(f"waiting for {self._wanted} subscribers to {self._publisher.topic_name}")
 
     def _open(self) -> JointStateStream:
         return read_joint_states(self._path, self._topic or None)
 
-    def _on_timer(self) -> None:
-        if math.isinf(self._began):
-            self._wait_for_subscribers()
+    def wait_for_input(self) -> None:
+        """Publish the next sample once it is due; between two calls, callbacks have their turn (`run_node`)."""
+        due, sample = self._next
+        wait = self._began + due / self._rate - time.monotonic()
+        if wait > NAP:
+            time.sleep(NAP)
+            if math.isinf(self._began):
+                self._wait_for_subscribers()
             return
-        now = (time.monotonic() - self._began) * self._rate
-        for _ in range(BURST):
-            if self._next is None:
-                self._end()
-                return
-            due, sample = self._next
-            if due > now:
-                return
-            self._publish(sample)
-            self._played += 1
-            self._next = next(self._upcoming, None)
+        time.sleep(max(wait, 0.0))
+        self._publish(sample)
+        self._played += 1
+        following = next(self._upcoming, None)
+        if following is None:
+            self._publisher.wait_for_all_acked(Duration(seconds=1))
+            self.done = True
+            self.get_logger().info(f"the recording has been played: {self._played} messages")
+        else:
+            self._next = following
 
     def _paced(self) -> Iterator[tuple[float, JointStateSample]]:
         """The samples to play, each with its time, s of the recording since the first, without longer jumps."""
@@ -116,12 +117,6 @@ class BagPlayerNode(Node):
         if there >= self._wanted or late:
             self._began = time.monotonic() + START_DELAY
             self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
-
-    def _end(self) -> None:
-        if not self.done:
-            self._publisher.wait_for_all_acked(Duration(seconds=1))
-            self.done = True
-            self.get_logger().info(f"the recording has been played: {self._played} messages")
 
 
 main = partial(run_node, BagPlayerNode)

@@ -20,7 +20,6 @@ from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.robot import InertialParameters
 
 ABSURD = 100.0  # kg, m, kg m^2: no payload has as much
-LOG_DELAY = 0.5  # s: by then a payload is detected
 
 
 def declare_contact_options(node: Node) -> dict[str, float]:
@@ -78,8 +77,7 @@ class ContactOutput:
 
     Each `~/contact` also goes out with the stamp of its sample, beside the wrench of the contact's torques.
 
-    A pick or a release begins as a contact, too, until the payload explains it. So the log has a contact only once it
-    has lasted for a while or ended as one, and `contacts` does not count those that were a payload.
+    A pick or a release begins as a contact, too, until the payload explains it; `contacts` does not count it then.
 
     `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
     standard deviations: `contact_threshold` has to be above it on this arm.
@@ -89,8 +87,6 @@ class ContactOutput:
         self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
         self._count = 0
-        self._unlogged = False  # whether the log does not have the contact yet
-
         self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
@@ -109,28 +105,18 @@ class ContactOutput:
     def publish(self, sample: Sample, wrench: FloatArray, contact: Contact | None) -> None:
         """Publish the wrench (6,) of a sample, and the contact if it has changed with it."""
         self._wrenches.publish(sample.header_stamp, wrench)
-        if contact is not None:
-            self._change(sample.header_stamp, sample.q, contact)
-        if self._unlogged and sample.stamp - self._contact.start > LOG_DELAY:  # type: ignore[union-attr]
-            self._log()
-
-    def _change(self, header_stamp: Time, q: FloatArray, contact: Contact) -> None:
+        if contact is None:
+            return
         before, self._contact = self._contact, contact
         if before is None or contact.start != before.start:
-            self._count, self._unlogged = self._count + 1, True
-        status, stamp_ns = self.diagnostic(), conversions.nanoseconds(header_stamp)
+            self._count += 1
+        if contact.ended_by == PAYLOAD:
+            self._count -= 1
+        status, stamp_ns = self.diagnostic(), conversions.nanoseconds(sample.header_stamp)
         self._contacts.publish(status)
         self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
-        wrench = self._wrench_estimator.estimate(q, contact.torques).wrench
-        self._stamped_wrench.publish(self._wrench_message(header_stamp, wrench))
-        if contact.ended_by == PAYLOAD:
-            self._count, self._unlogged = self._count - 1, False
-        elif not contact.lasts:
-            self._log()
-
-    def _log(self) -> None:
-        self._unlogged = False
-        self._node.get_logger().info(self._summary())
+        wrench = self._wrench_estimator.estimate(sample.q, contact.torques).wrench
+        self._stamped_wrench.publish(self._wrench_message(sample.header_stamp, wrench))
 
     def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""

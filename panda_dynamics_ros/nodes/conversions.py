@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
@@ -132,15 +132,6 @@ def matrix_image(stamp: Time, frame: str, matrix: FloatArray) -> Image:
         header=Header(stamp=stamp, frame_id=frame), height=rows, width=columns, encoding="64FC1", step=8 * columns,
         is_bigendian=int(sys.byteorder == "big"), data=array("B", np.asarray(matrix, dtype=np.float64).tobytes()),
     )  # fmt: skip
-
-
-def com_message(stamp: Time, frame: str, com: FloatArray, covariance: FloatArray) -> PoseWithCovarianceStamped:
-    """A pose without turn at a centre of mass (3,), with its covariance (3, 3)."""
-    message = stamped_message(PoseWithCovarianceStamped, stamp, frame, np.array([*com, 0.0, 0.0, 0.0, 1.0]))
-    spread = np.zeros((6, 6))
-    spread[:3, :3] = covariance
-    message.pose.covariance = spread.ravel()
-    return message
 
 
 def inertia_message(stamp: Time, frame: str, body: InertialParameters) -> InertiaStamped:

@@ -23,6 +23,7 @@ from panda_dynamics_ros.nodes.interface import fixed, now, publisher
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.warm_up import warm_up_beside
 
 
 class DynamicsNode(Node):
@@ -42,6 +43,8 @@ class DynamicsNode(Node):
         samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor = ArmMonitor(samples.robot, **self.options)
+        kernels = "dynamics" if alone else "suite"
+        samples.is_estimating = warm_up_beside(kernels, self.get_logger().info).is_set
 
         def torques(stamp: Time, numbers: FloatArray) -> JointState:
             return conversions.torque_message(stamp, samples.joint_names, numbers)
@@ -93,7 +96,7 @@ class DynamicsNode(Node):
         self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
-main = partial(run_node, DynamicsNode, kernels="dynamics")
+main = partial(run_node, DynamicsNode, kernels="answers")
 
 
 if __name__ == "__main__":

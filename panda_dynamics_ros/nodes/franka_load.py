@@ -7,13 +7,11 @@ It is the one call by which this package changes a real robot: the controller co
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
-from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from panda_dynamics_ros.estimation import PayloadEstimate
@@ -22,7 +20,6 @@ from panda_dynamics_ros.nodes.interface import fixed, serve
 
 DISCOVERY_PATIENCE, ANSWER_PATIENCE = 0.5, 1.0  # s
 LARGEST_MASS_STD = 0.1  # kg: the controller compensates 1 N of weight more or less by itself
-SAME = 1e-3  # kg, m: what was sent, in single precision
 FRANKA_MAX_LOAD = 3.0  # kg, Panda and FR3 data sheets
 
 
@@ -63,9 +60,6 @@ class LoadService:
         self._node, self._estimate, self._is_touched = node, estimate, is_touched
         what = "Franka's service that ~/apply_load calls."
         self._service = fixed(node, "set_load_service", "service_server/set_load", what)
-        what = "Franka's state, from which ~/apply_load reads back the load."
-        topic = "franka_robot_state_broadcaster/robot_state"
-        self._state_topic = fixed(node, "robot_state_topic", topic, what)
         # Without parameters; its names are resolved by `node`, which has the remappings.
         self._helper = Node(
             f"{node.get_name()}_load", namespace=node.get_namespace(), context=node.context,
@@ -94,7 +88,7 @@ class LoadService:
         return (False, f"not sent: {missing}") if missing else self.apply(estimate)
 
     def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
-        """Send the estimate; whether the robot took it, and in words what it then reports."""
+        """Send the estimate; whether the robot took it, and in words."""
         load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad
@@ -107,40 +101,13 @@ class LoadService:
         try:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
-            answer = _result(client.call_async(SetLoad.Request(**load)))
+            answered, future = threading.Event(), client.call_async(SetLoad.Request(**load))
+            future.add_done_callback(lambda _: answered.set())
+            answered.wait(ANSWER_PATIENCE)
         finally:
             self._helper.destroy_client(client)
-        if answer is None:
+        if not future.done():
             return False, f"{name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
-        if not answer.success:
-            return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
-        return True, f"the robot took the load {load}; {self._read_back(estimate)}"
-
-    def _read_back(self, estimate: PayloadEstimate) -> str:
-        """What the robot's own state says of its load, in words."""
-        try:
-            from franka_msgs.msg import FrankaRobotState
-        except ImportError:
-            return "not read back (this franka_msgs has no FrankaRobotState)"
-        received: Future = Future()
-
-        def take(message: Any) -> None:
-            if not received.done():
-                received.set_result(message.inertia_load.inertia)
-
-        topic = self._node.resolve_topic_name(self._state_topic)
-        states = self._helper.create_subscription(FrankaRobotState, topic, take, 1, callback_group=self._group)
-        inertia = _result(received)
-        self._helper.destroy_subscription(states)
-        if inertia is None:
-            return f"not read back: nothing came on {topic}"
-        mass, com = inertia.m, [inertia.com.x, inertia.com.y, inertia.com.z]
-        same = np.allclose([mass, *com], [estimate.mass, *estimate.com], rtol=0.0, atol=SAME)
-        return f"{'' if same else 'but '}it reports {mass:.3f} kg at {np.round(com, 4).tolist()} m"
-
-
-def _result(future: Future) -> Any:
-    """The result of a future that another thread completes; None if it comes too late."""
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    return future.result() if done.wait(ANSWER_PATIENCE) else None
+        if not future.result().success:
+            return False, f"the robot refused the load: {future.result().error or 'no reason given'}; sent was {load}"
+        return True, f"the robot took the load {load}"

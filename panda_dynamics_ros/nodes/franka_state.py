@@ -35,14 +35,18 @@ BURST = 20  # states that are waited for in one go
 
 
 class FrankaStateOutput:
-    """Publishes libfranka states on the topics of a node.
+    """Publishes libfranka states on the topics of a node, and each second in diagnostics how the robot is.
 
     node: whose topics.
     joint_names: the seven names to publish.
+    about: what else the diagnostics tell, with the robot's address as `host`.
+    problem: why no states come; empty where they do.
     """
 
     def __init__(self, node: Node, joint_names: Sequence[str]) -> None:
         self._node, self._clock, self._stamps = node, RobotClock(), StreamMonitor()
+        self.about: dict[str, object] = {}
+        self.problem = ""
         self._joint_states = publisher(node, JointState, "franka/joint_states", 50)
         self._external = publisher(node, JointState, "~/tau_ext_hat_filtered", 50)
         self._o_t_ee = publisher(node, Float64MultiArray, "~/o_t_ee", 50)
@@ -53,6 +57,7 @@ class FrankaStateOutput:
         self._diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
         self._names, self._flange = list(joint_names), link_name(joint_names, 8)
         self._state: FrankaState | None = None
+        node.create_timer(1.0, self._publish_diagnostics, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self, state: FrankaState) -> None:
         """Publish one state, stamped by this machine's clock at the moment when the robot measured."""
@@ -74,25 +79,24 @@ class FrankaStateOutput:
             self._last_bodies[name] = numbers.tolist()
             self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
 
-    def publish_diagnostics(self, about: dict[str, object], problem: str) -> None:
-        """Say how the robot is; `problem` is why no states come, empty where they do."""
+    def _publish_diagnostics(self) -> None:
         state = self._state
         mode = state.mode if state is not None else "unknown"
         level, words = DiagnosticStatus.OK, f"{self._stamps.rate:.0f} Hz, {mode}"
-        if problem:
-            level, words = DiagnosticStatus.ERROR, problem
+        if self.problem:
+            level, words = DiagnosticStatus.ERROR, self.problem
         elif mode in MODES:
             level, words = DiagnosticStatus.WARN, f"{mode}: {MODES[mode]}"
         values = {
-            **about,
-            "problem": problem,
+            **self.about,
+            "problem": self.problem,
             "mode": mode,
             "errors": ", ".join(state.errors) if state is not None else "",
             "states": self._stamps.received,
             "missed": self._stamps.lost,
             "rate_hz": round(self._stamps.rate, 1),
         }
-        hardware = str(about.get("host", ""))
+        hardware = str(self.about.get("host", ""))
         status = conversions.status_message(self._node, "robot", level, words, values, hardware)
         self._diagnostics.publish(conversions.diagnostic_array(now(self._node), [status]))
 
@@ -120,23 +124,20 @@ class FrankaStateNode(Node):
         host, binding, robot, prefix = declared(self)
         connection = FrankaConnection(host, binding)
         names = load_robot(robot or connection.robot).joint_names
-        self._about: dict[str, object] = {"host": host, "binding": connection.binding}
         self._stream = FrankaStream(connection, self.get_logger().warning)
         self._output = FrankaStateOutput(self, [f"{prefix}_{name}" for name in names] if prefix else names)
+        self._output.about = {"host": host, "binding": connection.binding}
         self.get_logger().info(f"reading {host} by {connection.binding}")
-        self.create_timer(1.0, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def wait_for_input(self) -> None:
         """Publish some states as they come; then a callback has its turn."""
         for _ in range(BURST):
             state = self._stream.next()
+            self._output.problem = self._stream.problem
             if state is None:
                 return
             self._output.publish(state)
-
-    def _on_timer(self) -> None:
-        about = {**self._about, "reconnections": self._stream.reconnections}
-        self._output.publish_diagnostics(about, self._stream.problem)
+        self._output.about["reconnections"] = self._stream.reconnections
 
 
 @contextlib.contextmanager
@@ -147,14 +148,12 @@ def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState | No
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node, executor = Node(NAME), make_executor()
-    output = FrankaStateOutput(node, joint_names)
-    problem, calls = "", 0
-    node.create_timer(1.0, lambda: output.publish_diagnostics({}, problem))
+    output, calls = FrankaStateOutput(node, joint_names), 0
     executor.add_node(node)
 
     def hand_over(state: FrankaState | None, reason: str) -> None:
-        nonlocal problem, calls
-        problem, calls = reason, calls + 1
+        nonlocal calls
+        output.problem, calls = reason, calls + 1
         if state is not None:
             output.publish(state)
         if state is None or calls % BURST == 0:

@@ -66,6 +66,8 @@ class JointStateInput:
 
     A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
     on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
+
+    is_estimating: says whether `estimate` gets samples; after an installation, its kernels are still to be compiled.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class JointStateInput:
         answer: Callable[[Sample], None] | None = None,
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
+        self.is_estimating: Callable[[], bool] = lambda: True
         self._waiting: deque[Sample] = deque()
         self._next_block = 0.0  # s of the steady clock
         self.robot = self._declare_robot()
@@ -189,7 +192,8 @@ class JointStateInput:
             self.monitor.accept(sample.stamp)
             if self.answer is not None:
                 self.answer(sample)
-            self._waiting.append(sample)
+            if self.is_estimating():
+                self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
         if len(self._waiting) > self._backlog:
@@ -247,6 +251,8 @@ class JointStateInput:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
+        elif not self.is_estimating():
+            level, summary = DiagnosticStatus.WARN, "no estimates yet: their kernels are still to be compiled"
         elif self._unreported:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
         elif 0.0 < monitor.rate < 100.0:

@@ -7,14 +7,13 @@ default; so most arguments are empty by default.
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ament_index_python import has_resource
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, LogInfo, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, RegisterEventHandler
 from launch.event_handlers import OnProcessIO
 from launch.events.process import ProcessExited, ProcessIO
 from launch.launch_context import LaunchContext
@@ -30,7 +29,6 @@ from panda_dynamics_ros.robot.effort import KINDS
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
 RESPAWN_DELAY = 1.0  # s
-STALE = 3.0  # s without diagnostics of an arm
 JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
 
@@ -142,8 +140,8 @@ def arm_parameters(context: LaunchContext) -> dict[str, Any]:
     return given(context, {**dict.fromkeys(texts, str), "mounting": list, "gravity": list})
 
 
-def estimators(context: LaunchContext) -> list[Node]:
-    """The dynamics node and the payload estimator, in two processes or one."""
+def estimators(context: LaunchContext) -> list[Action]:
+    """The dynamics node and the payload estimator, in two processes or one, and RViz if asked for."""
     shared = arm_parameters(context)
     shared |= given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
@@ -154,37 +152,13 @@ def estimators(context: LaunchContext) -> list[Node]:
         # Of this launch alone: there is nothing in it at the first start.
         resume = {"resume_path": f"{tempfile.mkdtemp(prefix='panda_payload_')}/payload.yaml"}
     if value_of(context, "one_process") == "true":
-        return [package_node(context, "suite", None, {**shared, **resume}, **options)]
-    return [
-        package_node(context, "dynamics", "panda_dynamics", {**shared, **payload}, **options),
-        package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
-    ]
-
-
-def fleet_arms(path: str, known: Set[str]) -> list[dict[str, str]]:
-    """The launch arguments, which are among the `known` ones, of each arm in a fleet's file.
-
-    Raises RuntimeError: the file is no list of arms with namespaces of their own, or an arm has another argument.
-    """
-    wanted = "expected YAML with a list `arms` of namespace: NAME and arguments of dynamics.launch.py"
-    try:
-        arms = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))["arms"]
-        found = [{str(name): _argument_text(value) for name, value in arm.items()} for arm in arms]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
-        raise RuntimeError(f"arms: {wanted}, got {path}: {error}") from error
-    if unknown := sorted({name for arm in found for name in arm} - known):
-        raise RuntimeError(f"arms: {wanted}, got unknown {', '.join(unknown)} in {path}")
-    namespaces = [arm.get("namespace", "").strip("/") for arm in found]
-    if not found or not all(namespaces) or len(set(namespaces)) < len(namespaces):
-        raise RuntimeError(f"arms: {wanted}, got the namespaces {namespaces} in {path}")
-    return found
-
-
-def _argument_text(value: Any) -> str:
-    """A value of YAML as it would be typed on the command line."""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
+    else:
+        nodes = [
+            package_node(context, "dynamics", "panda_dynamics", {**shared, **payload}, **options),
+            package_node(context, "payload_estimator", "payload_estimator", {**shared, **resume}, **options),
+        ]
+    return [*nodes, *_rviz(context, nodes[0])]
 
 
 def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
@@ -194,12 +168,10 @@ def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
         raise RuntimeError(f"{event.process_name} could not start: its error is above")
 
 
-def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]:
-    """RViz, if asked for, as soon as a node says in which frame the arm is drawn: the joints' names decide that.
+def _rviz(context: LaunchContext, node: Node) -> list[Action]:
+    """RViz, if asked for, as soon as `node` says in which frame the arm is drawn: the joints' names decide that.
 
-    arms: namespaces of several arms, each with a display of its own; empty: one arm, in the launch's namespace.
-    Raises RuntimeError: it is not installed, or no node would say the frame. To be called before any process is
-        started, which would live on.
+    Raises RuntimeError: it is not installed, or no node would say the frame.
     """
     if value_of(context, "rviz") != "true":
         return []
@@ -207,19 +179,16 @@ def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]
         raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)")
     pushed = context.launch_configurations.get("ros_namespace", "")
     namespace = make_namespace_absolute(prefix_namespace(pushed, value_of(context, "namespace"))) or "/"
-    layout = share("config", "panda_dynamics.rviz").perform(context)
-    if arms:
-        layout, namespace = fleet_layout(layout, arms), f"/{arms[0].strip('/')}"
 
     def rviz(frame: str) -> Node:
-        return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=["-d", layout, "-f", frame])
+        arguments = ["-d", share("config", "panda_dynamics.rviz"), "-f", frame]
+        return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments)
 
     if frame := value_of(context, "base_frame"):
         return [rviz(frame)]
     if value_of(context, "log_level") not in ("debug", "info"):
         raise RuntimeError("rviz:=true without log messages of level info: expected base_frame, its fixed frame")
-    logger = ".".join([*filter(None, namespace.split("/")), "panda_dynamics"])
-    said, opened = re.compile(rf"\[{re.escape(logger)}\]: listening to joints .*; base is ([\w/.-]+)"), False
+    said, opened = re.compile(r": listening to joints .*; base is ([\w/.-]+)"), False
 
     def on_output(event: ProcessIO) -> Action | None:
         nonlocal opened
@@ -229,29 +198,4 @@ def start_rviz(context: LaunchContext, arms: Sequence[str] = ()) -> list[Action]
         opened = True
         return rviz(found[1])
 
-    return [RegisterEventHandler(OnProcessIO(on_stdout=on_output, on_stderr=on_output))]
-
-
-def fleet_layout(path: str, arms: Sequence[str]) -> str:
-    """A copy of a layout, with the display of an arm once for each namespace; returns its path."""
-    layout = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    displays = layout["Visualization Manager"]["Displays"]
-    (arm,) = (each for each in displays if each["Name"] == "Arm")
-    topics = {name.strip("/"): f"/{name.strip('/')}/{arm['Topic']['Value']}" for name in arms}
-    copies = [
-        {**arm, "Name": f"Arm {name}", "Topic": {**arm["Topic"], "Value": topic}} for name, topic in topics.items()
-    ]
-    layout["Visualization Manager"]["Displays"] = [*(each for each in displays if "Topic" not in each), *copies]
-    file = Path(tempfile.mkdtemp(prefix="panda_rviz_")) / "fleet.rviz"
-    file.write_text(yaml.safe_dump(layout, sort_keys=False), encoding="utf-8")
-    return str(file)
-
-
-def aggregator(arms: Sequence[str]) -> list[Action]:
-    """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
-    if not has_resource("packages", "diagnostic_aggregator"):
-        return [LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")]
-    kind, names = {"type": "diagnostic_aggregator/GenericAnalyzer", "timeout": STALE}, [arm.strip("/") for arm in arms]
-    analyzers = {f"arm{k}": {**kind, "path": arm, "startswith": [f"{arm}/"]} for k, arm in enumerate(names)}
-    parameters = [{"path": "Arms", **analyzers}]
-    return [Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)]
+    return [RegisterEventHandler(OnProcessIO(target_action=node, on_stdout=on_output, on_stderr=on_output))]

@@ -129,7 +129,6 @@ class RobotMarkers:
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         self._samples, self._markers = samples, SceneMarkers()
         self._scene = scenes.ArmScene(samples.robot)
-        self._scene.at(samples.robot.limits.lower.copy())  # compiles, while no sample is waiting
         self._sample: Sample | None = None
         self._wrench: FloatArray | None = None
         self._received, self._expires = MarkerArray(), 0.0

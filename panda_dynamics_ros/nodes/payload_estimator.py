@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Image, JointState
@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, EstimatorOptions, PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL, com_covariance
+from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
@@ -72,7 +72,6 @@ class PayloadEstimatorNode(Node):
         self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
-        self._com = publisher(self, PoseWithCovarianceStamped, "~/payload_com")
         self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self.markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
         self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
@@ -105,9 +104,6 @@ class PayloadEstimatorNode(Node):
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
         if self._image.get_subscription_count():
             self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
-        if self._com.get_subscription_count() and estimate.com_is_known:
-            spread = com_covariance(estimate.mass, estimate.com, estimate.covariance)
-            self._com.publish(conversions.com_message(header_stamp, frame, estimate.com, spread))
         if (event := estimate.event) is not None:
             self._last_change, self._change_count = event, self._change_count + 1
             self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")

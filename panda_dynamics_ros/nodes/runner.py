@@ -84,14 +84,14 @@ def _negative_clock_ignored() -> Iterator[None]:
 def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
-    First, before the node exists, the kernels of the node `kernels` (see `warm_up`) are compiled or loaded. That may
-    take longer than launch waits before it kills; so a signal ends the process at any moment of its start. A node with
+    First, before the node exists, the `kernels` (a name of `warm_up`) are compiled or loaded. That may take longer than
+    launch waits before it kills; so a signal ends the process at any moment of its start. A node with
     an attribute `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
     """
     stop = StopOnSignal()
     try:
         if kernels:
-            warm_up(kernels, report=get_logger(kernels).info)
+            warm_up(kernels, report=get_logger("warm_up").info)
         try:
             rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read

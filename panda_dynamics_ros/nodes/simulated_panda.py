@@ -29,7 +29,8 @@ from panda_dynamics_ros.simulation.motion_search import READY
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
 
-PERIOD = 0.001  # s, as the real robot's
+PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
+AFTER_SUBSCRIBERS = 1_000_000_000  # ns, from the last of the awaited subscribers to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
 REHEARSAL = 2  # steps before the clock starts: the first compile, or load what was compiled
 BURST = 10  # samples at most in one go: subscribers' queues are short
@@ -90,8 +91,7 @@ class SimulatedPandaNode(Node):
         serve(self, Trigger, "pick", partial(self._by_hand, True))
         serve(self, Trigger, "release", partial(self._by_hand, False))
         self._origin = self._clock_origin = time.time_ns()
-        self._sent = 0
-        self._started = False
+        self._sent = self._begin = 0
         self._publish_truth()
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -103,27 +103,21 @@ class SimulatedPandaNode(Node):
         return message
 
     def _stamp(self) -> Time:
-        return conversions.exact_time_message(self._origin + self._sent * 1_000_000)
-
-    def _hold_back(self) -> bool:
-        """Whether subscribers that were announced are still to come; the arm's clock starts a second after the last."""
-        if self._awaited and self._joint_states.get_subscription_count() < self._awaited:
-            self._origin = self._clock_origin = time.time_ns() + 1_000_000_000
-            return True
-        self._awaited = 0
-        return time.time_ns() < self._clock_origin
+        return conversions.exact_time_message(self._origin + self._sent * STEP)
 
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
-        if self._hold_back():
-            return
-        if not self._started:  # what start-up took until here is no pause
-            self._started, self._origin = True, time.time_ns()
-            self._clock_origin = self._origin
-        due = (time.time_ns() - self._clock_origin) // 1_000_000
+        now = time.time_ns()
+        if self._sent == 0:
+            if self._joint_states.get_subscription_count() < self._awaited:
+                self._begin = now + AFTER_SUBSCRIBERS
+            if now < self._begin:
+                return
+            self._origin = self._clock_origin = now  # what start-up took until here is no pause
+        due = 1 + (now - self._clock_origin) // STEP
         if due - self._sent > LARGEST_BACKLOG:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
-            self._clock_origin += (due - self._sent - 1) * 1_000_000
+            self._clock_origin += (due - self._sent - 1) * STEP
             due = self._sent + 1
         for _ in range(min(due - self._sent, BURST)):
             self._sent += 1

@@ -30,7 +30,7 @@ class Suite:
         self.dynamics.publish(samples, rows)
 
 
-main = partial(run_node, lambda: Suite().nodes, kernels="suite")
+main = partial(run_node, lambda: Suite().nodes, kernels="answers")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels' cache on disk: it is used, a change of any kernel is noticed, and nobody else can put code into it. Of
-several processes that start at once, one compiles what all nodes need, the others wait and load.
+several processes that start at once, one compiles, the others wait and load.
 
 Real processes with a cache folder of their own, and a kernel of the package that compiles in a second.
 """
@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from waiting import FIRST_START, PATIENCE
 
+from panda_dynamics_ros import warm_up
 from panda_dynamics_ros.dynamics import newton_euler
 from panda_dynamics_ros.dynamics.kernels import compiled
+from panda_dynamics_ros.untrusted import python_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -149,9 +151,9 @@ def environment(tmp_path):
     return os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
 
-def start(environment: dict[str, str]) -> subprocess.Popen[str]:
+def start(environment: dict[str, str], program: str = WARMING) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", WARMING],
+        [sys.executable, "-c", program],
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -181,3 +183,46 @@ def test_after_a_process_that_was_killed_while_it_compiled_the_next_one_does(env
     first.wait(timeout=PATIENCE)
     heard(waiting, "compiling", "run")
     assert waiting.communicate("\n\n", timeout=PATIENCE)[0].split() == ["run", "done"]
+
+
+def test_a_node_goes_on_while_another_process_compiles(tmp_path, monkeypatch):
+    """It then loads; where all is in the cache it starts no other process."""
+    done: list[str] = []
+    monkeypatch.setattr(warm_up, "CACHE", tmp_path)
+    monkeypatch.setattr(warm_up, "NODES", {"one": lambda: done.append("load")})
+    compiler = [sys.executable, "-c", f"open({str(tmp_path / 'wait')!r}).close()"]
+    monkeypatch.setattr(warm_up, "python_command", lambda module, node: [*compiler, module, node])
+    os.mkfifo(tmp_path / "wait")
+    loaded = warm_up.warm_up_beside("one", done.append)
+    assert not loaded.is_set()
+    (tmp_path / "wait").open("w").close()  # returns once the other process reads: it then ends
+    assert loaded.wait(PATIENCE)
+    words = "the estimators wait until another process has compiled their kernels, once after an installation"
+    assert done[:2] == [words, "load"]
+    (tmp_path / "one").touch()
+    assert warm_up.warm_up_beside("one", done.append).is_set()
+    assert done[-1] == "load"
+
+
+def test_the_other_process_ends_with_the_first(environment):
+    command = python_command("panda_dynamics_ros.warm_up", "suite")
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert not (compiled._prepared(Path(environment["NUMBA_CACHE_DIR"])) / "suite").exists()
+
+
+def test_who_needs_the_first_kernels_alone_does_not_wait_for_the_others(environment):
+    """Of two that start at once, the one that compiles goes on to what the other does not need."""
+    zero = '"zero": lambda: print("begin", flush=True) or sys.stdin.readline()'
+    two = WARMING.replace("NODES = {", f"NODES = {{{zero}, ")
+    first = start(environment, two)
+    heard(first, "compiling", "begin")
+    second = start(environment, two.replace('warm_up("one"', 'warm_up("zero"'))
+    heard(second, "waiting")
+    assert first.stdin is not None
+    first.stdin.write("\n")
+    first.stdin.flush()
+    heard(first, "compiling", "run")
+    assert second.communicate("\n", timeout=PATIENCE)[0].split() == ["begin", "done"]
+    assert first.communicate("\n\n", timeout=PATIENCE)[0].split() == ["run", "done"]

@@ -2,9 +2,8 @@
 """What an estimate needs before it is sent to a robot, and what the robot's answer becomes.
 
 With Franka's own messages where they are installed: they are on no registry, but `build_franka_msgs.sh` builds them
-with the generators that PyPI has. Without them, service and state are real ones over DDS, of types that are there:
-`SetLoad` here is std_srvs/SetBool and `FrankaRobotState` geometry_msgs/InertiaStamped, with the names that franka_msgs
-gives to their fields.
+with the generators that PyPI has. Without them, the service is a real one over DDS, of a type that is there: `SetLoad`
+here is std_srvs/SetBool, with the names that franka_msgs gives to its fields.
 """
 
 import sys
@@ -16,15 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 import rclpy
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import InertiaStamped
 from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import UNDECIDED
-from panda_dynamics_ros.nodes.conversions import inertia_message
 from panda_dynamics_ros.nodes.franka_load import LoadService, unfit_for_load
 
 BODY = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))
@@ -80,23 +76,20 @@ class SetLoad(SetBool):
 
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules in the place of Franka's."""
-    messages, services, states = (ModuleType(f"franka_msgs{name}") for name in ("", ".srv", ".msg"))
-    states.FrankaRobotState = InertiaStamped  # type: ignore[attr-defined]
+    messages, services = (ModuleType(f"franka_msgs{name}") for name in ("", ".srv"))
     services.SetLoad = SetLoad  # type: ignore[attr-defined]
-    monkeypatch.setattr(InertiaStamped, "inertia_load", property(lambda state: state), raising=False)
     monkeypatch.setattr(SetBool.Response, "error", REASON, raising=False)
-    for module in (messages, services, states):
+    for module in (messages, services):
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
 
 @pytest.fixture(params=["franka_msgs", "stand-ins"])
 def robot(probe, monkeypatch, request):
-    """Starts a robot that takes loads or refuses them; it reports `load`, if there is one."""
+    """Starts a robot that takes loads or refuses them."""
     is_real = request.param == "franka_msgs"
     if not is_real:
         stand_ins(monkeypatch)
     set_load = pytest.importorskip("franka_msgs.srv", reason="franka_msgs is not installed").SetLoad
-    state_type = pytest.importorskip("franka_msgs.msg").FrankaRobotState
     SENT.clear()
     node, executor = rclpy.create_node("robot"), SingleThreadedExecutor()
     executor.add_node(node)
@@ -108,7 +101,7 @@ def robot(probe, monkeypatch, request):
 
     thread = threading.Thread(target=spin)
 
-    def start(takes: bool, load: InertialParameters | None = None) -> None:
+    def start(takes: bool) -> None:
         def answer(request: Any, response: Any) -> Any:
             response.success = takes
             if is_real:
@@ -117,11 +110,6 @@ def robot(probe, monkeypatch, request):
             return response
 
         node.create_service(set_load if is_real else SetBool, "service_server/set_load", answer)
-        if load is not None:
-            state = inertia_message(Time(), "panda_link8", load)
-            message = state_type(inertia_load=state) if is_real else state
-            publisher = node.create_publisher(state_type, "franka_robot_state_broadcaster/robot_state", 1)
-            node.create_timer(0.02, lambda: publisher.publish(message))
         thread.start()
 
     yield start
@@ -146,24 +134,9 @@ def test_a_load_that_the_robot_takes(robot, service, probe):
     answer = probe.call(Trigger, "estimator/apply_load")
     assert answer.success, answer.message
     assert answer.message.startswith("the robot took the load {'mass': 1.0")
-    assert "not read back: nothing came on /franka_robot_state_broadcaster/robot_state" in answer.message
     (load,) = SENT
     assert load["center_of_mass"] == pytest.approx(BODY.com)
     assert load["load_inertia"] == pytest.approx(BODY.inertia.T.ravel())
-
-
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        (BODY, "; it reports 1.000 kg at [0.02, -0.015, 0.06] m"),
-        (InertialParameters(0.5, BODY.com, BODY.inertia), "; but it reports 0.500 kg at"),
-    ],
-)
-def test_what_the_robot_reports_afterwards_is_read_back(load, words, robot, service):
-    robot(True, load=load)
-    done, answer = service.apply(FIT)
-    assert done
-    assert words in answer
 
 
 def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):

@@ -185,6 +185,21 @@ def test_gravity_and_pose_do_not_wait_for_the_estimators(make, probe, script, mo
                 each.destroy_node()
 
 
+def test_gravity_is_answered_while_kernels_are_compiled(dynamics, script, monkeypatch):
+    """After an installation: the estimators get the samples that come once their kernels are there."""
+    samples = dynamics.samples
+    answered: list[Any] = []
+    estimated: list[Any] = []
+    monkeypatch.setattr(samples, "answer", answered.append)
+    monkeypatch.setattr(samples, "estimate", estimated.extend)
+    for compiled in (False, True):
+        monkeypatch.setattr(samples, "is_estimating", lambda compiled=compiled: compiled)
+        answers(dynamics, script)
+        assert len(answered) == 1 + compiled
+        assert estimated == answered[1:]
+        assert ("no estimates yet" in samples.diagnostic().message) is not compiled
+
+
 def never(*sample: Any, payload: bool) -> None:
     raise ArgumentError("sample: this one is not answered")
 

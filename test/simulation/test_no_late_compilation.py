@@ -18,7 +18,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from panda_dynamics_ros import InertialParameters, load_robot
-from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor
+from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
+from panda_dynamics_ros.estimation import ArmMonitor, WrenchEstimator
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.warm_up import warm_up
 
@@ -29,8 +30,8 @@ def listed(self, signature):
     late.append(self.__name__)
     return compile_or_load(self, signature)
 
-def begin(node):
-    warm_up(node, report=lambda _: None)
+def begin(*nodes):
+    warm_up(*nodes, report=lambda _: None)
     Dispatcher.compile = listed
 
 def report(*words):
@@ -53,12 +54,16 @@ for node in ("dynamics", "payload_estimator"):
     if os.fork():
         os.wait()
         continue
-    begin(node)
+    begin(*(["answers"] if node == "dynamics" else []), node)
     monitor = ArmMonitor(robot)
     payload = node == "payload_estimator"
     parts = (map(np.array, zip(*samples[k : k + 10])) for k in range(0, 9000, 10))
     blocks = [monitor.update_rows(*part, payload=payload) for part in parts]
     if not payload:
+        store_pose(robot_state(robot, *samples[0][1:3]).T_base_ee, np.empty(7))
+        wrenches, last = WrenchEstimator(robot), blocks[-1]
+        wrenches.wrenches(np.zeros((10, 7)), last.external_torques, last.unexplained)
+        wrenches.estimate(np.zeros(7), last.external_torques[0])
         report(node, any(block.contacts for block in blocks))
     else:
         estimates = [estimate for block in blocks for _, estimate, _ in block.estimates]
