@@ -41,13 +41,14 @@ from typing import Any
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
-from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.estimation.regression import ArmModel, FilterState, dry_friction, filter_step, first_order_hold
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
@@ -176,7 +177,8 @@ class ErrorColumns:
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none, of links that weigh next to nothing
-        self._tables = np.array([*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table])
+        tables = [*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table]
+        self._tables = checks.read_only(np.array(tables))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
         self.A = np.zeros((robot.n, self.shared + OWN))
@@ -243,6 +245,7 @@ class ErrorColumns:
         friction[:, 0] += viscous
         friction[:, 1] += dry * self._dry
         friction[:, 2] += offset
+        table, friction = checks.read_only(table), checks.read_only(friction)
         return ArmModel(table, friction, self._rotors + rotor, COMMON_GAIN * float(shared[-1]))
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
@@ -272,16 +275,6 @@ def _with_inertia(robot: RobotDescription, vector: FloatArray) -> FloatArray:
     return table
 
 
-@compiled
-def torque_rows(table, q, dq, ddq, tau):
-    """Joint torques (N, n) of N states."""
-    n = q.shape[1]
-    frames, wrenches = scratch((n, 12)), scratch((n, 6))
-    for k in range(q.shape[0]):
-        place_joints(table, q[k], frames)
-        newton_euler_sample(table, 1.0, frames, dq[k], ddq[k], wrenches, tau[k])
-
-
 @lru_cache(maxsize=4)  # a tenth of the time of a short recording, of many with one robot
 def error_directions(robot: RobotDescription) -> FloatArray:
     """J U (10 n, k): changes of the links' inertial vectors, one sigma each, that the torques show.
@@ -298,7 +291,8 @@ def error_directions(robot: RobotDescription) -> FloatArray:
         J[PARAMETERS * i : PARAMETERS * (i + 1), PARAMETERS * i : PARAMETERS * (i + 1)] = _link_errors(link)
     torques = np.empty((PARAMETERS * n, _STATES, n))
     for change, torque in zip(J.T, torques, strict=True):
-        torque_rows(_with_inertia(robot, change), q, dq, ddq, torque)
+        table = checks.read_only(_with_inertia(robot, change))
+        newton_euler_of_one(table, 1.0, q.ravel(), dq.ravel(), ddq.ravel(), torque.ravel())
     torques = np.moveaxis(torques / robot.residual.std, 0, -1)
     variances, U = np.linalg.eigh(np.einsum("kia,kib->ab", torques, torques) / (_STATES * n))
     left_out = np.cumsum(variances) < NEGLIGIBLE**2

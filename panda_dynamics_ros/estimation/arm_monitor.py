@@ -246,9 +246,7 @@ class ArmMonitor:
         changed = estimate.event is not None and estimate.event.kind != CONTACT
         early = self._learnt_at <= estimate.stamp < self._learnt_at + RENEWAL
         if self.robot.residual_map is None and not estimate.problem and (changed or not (touched or early)):
-            self.contact_detector.change_arm(
-                self.payload_estimator.learnt_model, Rows(*(values[-1:] for values in rows))
-            )
+            self.contact_detector.change_arm(self.payload_estimator.learnt_model, rows)
             self._learnt_at = estimate.stamp
 
 

@@ -48,7 +48,6 @@ from panda_dynamics_ros.estimation.regression import (
     FilterState,
     Rows,
     arm_terms,
-    arm_terms_of_one,
     filter_step,
     first_order_hold,
 )
@@ -256,7 +255,9 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
             if clock.count == SLOTS:
                 clock.head, clock.count = (clock.head + 1) % SLOTS, clock.count - 1
             last = line[(clock.head + clock.count) % SLOTS]
-            last[0], last[1], last[2], last[3] = watch.mean, watch.variance, watch.moved, watch.turned
+            for i in range(n):
+                last[0, i], last[1, i], last[2, i] = watch.mean[i], watch.variance[i], watch.moved[i]
+                last[3, i] = watch.turned[i]
             clock.count += 1
     if learns:
         watch.learnt[level] += dt
@@ -267,8 +268,11 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         clock.held += dt
         if clock.held >= HELD:  # what was learnt a moment ago counts now
             clock.held = 0.0
-            watch.loudness[0], watch.loudness[1] = watch.loudness[1], watch.loudness[2]
-            watch.noise[0], watch.noise[1] = watch.noise[1], watch.noise[2]
+            for k in range(2):
+                watch.loudness[k] = watch.loudness[k + 1]
+                for i in range(n):
+                    watch.noise[k, 0, i] = watch.noise[k + 1, 0, i]
+                    watch.noise[k, 1, i] = watch.noise[k + 1, 1, i]
     if level == 1:
         return math.sqrt(math.sqrt(fourth))
     return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(watch.loudness[0])) / QUIET**2)
@@ -386,11 +390,10 @@ class ContactDetector:
             self._shift(self._filters.second[:, :PARAMETERS] @ change)
 
     def change_arm(self, model: ArmModel, rows: Rows) -> None:
-        """Go on as if the arm had always been that of `model`: a better model is no contact. rows: of one sample."""
-        terms = np.zeros((2, 2, self._robot.n, ARM + 1))
-        for each, (momentum, bias) in zip((self._model, model), terms, strict=True):
-            arm_terms_of_one(each, rows, momentum, bias)
-        momentum, bias = terms[1, :, :, ARM] - terms[0, :, :, ARM]
+        """Go on as if the arm had always been that of `model`: a better model is no contact. rows: up to now."""
+        before, after = (self._terms.last_of(rows, each) for each in (self._model, model))
+        momentum = after.momentum[0, :, ARM] - before.momentum[0, :, ARM]
+        bias = after.bias[0, :, ARM] - before.bias[0, :, ARM]
         direct, filters = self._settings.pole * momentum - bias, self._filters
         filters.first[:, ARM] += direct
         filters.direct[:, ARM] += direct

@@ -113,16 +113,17 @@ def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regresso
 
 @compiled
 def fits_and_penalties(L, v, variance, fits, penalties):
-    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance), of the first 1, 2, .. n entries of a jump.
+    """1/2 v' (L + P^-1)^-1 v and 1/2 log det(1 + P L), P = diag(variance), of a jump's last n entries.
 
-    One factorisation serves all: the factor of a leading block is the leading block of the factor.
+    They are those of the first 1, 2, .. n of them: one factorisation serves all, since the factor of a leading block is
+    the leading block of the factor.
     """
-    n, fit, penalty = v.shape[0], 0.0, 0.0
-    A, x = scratch((n, n)), scratch(n)
+    n, fit, penalty = variance.shape[0], 0.0, 0.0
+    first, A, x = v.shape[0] - n, scratch((n, n)), scratch(n)
     for i in range(n):
-        x[i] = v[i]
+        x[i] = v[first + i]
         for k in range(n):
-            A[i, k] = L[i, k]
+            A[i, k] = L[first + i, first + k]
         A[i, i] += 1.0 / variance[i]
     factorise(A)
     forward(A, x)
@@ -169,7 +170,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
         for s in range(touches.shape[0] - 1, -1, -1):
             for i in range(n):
                 variance[i] = (touches[s] * sigma[i]) ** 2
-            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance[:n], fits[:n], penalties[:n])
+            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
             if s == touches.shape[0] - 1 and fits[n - 1] < least[slot]:
                 break
             for link in range(n):  # a contact loads the joints up to its link
@@ -179,7 +180,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
         if evidence[slot, 0] > 0.0 or evidence[slot, 1] > 0.0:
             for i in range(n):
                 variance[i] = settled[i] ** 2
-            fits_and_penalties(L[slot, MOMENTS:, MOMENTS:], v[slot, MOMENTS:], variance[:n], fits[:n], penalties[:n])
+            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
             evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 

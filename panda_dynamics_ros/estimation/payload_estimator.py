@@ -74,7 +74,6 @@ from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
-REST = 1.0  # s at rest, after which more samples tell nothing new: what is left of the noise does not average out
 LOADING, MORE = 1.0, 0.1
 """s, within which what is carried may become anything else where it does not come at once; share of that, in standard
 deviations, of what may follow a jump at rest."""
@@ -443,10 +442,7 @@ class PayloadEstimator:
             self._forget_all()
             self._estimate = self._published(SETTLING)
             return
-        rests = self._clock.still >= REST and self._detector.pending is None and self._ongoing is None
-        if rests:  # a sample that tells nothing new, but for a change
-            filter_step.gain[:] = 0.0
-        self._state = state if rests else corrected
+        self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
         pending, departure = self._detector.pending, None

@@ -140,7 +140,9 @@ def nearest_body(phi, target, covariance, iterations, theta):
             factorise(damped)
             solve(damped, step)
             # Steps of at most a factor e in size and mass keep the exponentials in their basin.
-            longest = max(1.0, np.abs(step).max())
+            longest = 1.0
+            for entry in step:
+                longest = max(longest, abs(entry))
             for i in range(PARAMETERS):
                 trial[i] = phi[i] - step[i] / longest
             gain = cost - cost_of(trial, target, information, U, theta, pull)
@@ -200,11 +202,13 @@ def published_estimate(
     # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
     covariance = covariance.copy()
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
-    vector = body.nearest(mean, covariance)
-    share = min(1.0, options.max_mass / vector[0])  # the body weighs no more, if need be at less density
+    vector = body.nearest(mean, covariance) if mean.any() else mean  # before the first sample
+    share = min(
+        1.0, options.max_mass / max(vector[0], LEAST_MASS)
+    )  # the body weighs no more, if need be at less density
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2
     vector = share * vector
-    if shape is not None:
+    if shape is not None and mean.any():
         vector, covariance = with_known_shape(vector, covariance, shape)
     return PayloadEstimate(
         stamp=stamp,

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
@@ -53,7 +54,7 @@ def dry_friction(friction: Friction) -> FloatArray:
     table[:, 1] += 0.5 * friction.amplitude
     table[:, 2] += friction.amplitude * (0.5 - 1.0 / (1.0 + np.exp(-friction.slope * friction.shift)))
     table[:, 4] = 0.0
-    return table
+    return checks.read_only(table)
 
 
 class ArmModel(NamedTuple):
@@ -68,7 +69,7 @@ class ArmModel(NamedTuple):
     def of(cls, robot: RobotDescription) -> ArmModel:
         """The arm as it is described."""
         rotors = robot.felt_rotor_inertia.copy()
-        return cls(robot.table.copy(), dry_friction(robot.friction), rotors, 0.0)
+        return cls(robot.table, dry_friction(robot.friction), rotors, 0.0)
 
 
 @compiled
@@ -84,14 +85,6 @@ def arm_terms(model, frames, q, dq, s, tau, momentum, bias):
         momentum[i, ARM] = -p[i] - model.rotors[i] * dq[i]
         friction = friction_of_joint(model.friction[i], dq[i], s[i])
         bias[i, ARM] = (1.0 - model.gain) * tau[i] - friction - arm_bias[i]
-
-
-@compiled
-def arm_terms_of_one(model, rows, momentum, bias):
-    """`arm_terms` (n, ..) of the first of N samples, without the mean of a residual map."""
-    frames = scratch((rows.q.shape[1], 12))
-    place_joints(model.table, rows.q[0], frames)
-    arm_terms(model, frames, rows.q[0], rows.dq[0], rows.s[0], rows.tau[0], momentum, bias)
 
 
 @compiled
@@ -167,6 +160,12 @@ class ArmTerms:
                 evaluate_map(self._map, (q[k], dq[k], rows.s[k]), rows.mean[k], rows.bias[k, :, UNEXPLAINED])
             rows.bias[..., ARM] -= rows.mean
         return rows
+
+    def last_of(self, rows: Rows, model: ArmModel) -> Rows:
+        """The last of N samples with the terms of another model of the arm, without the mean of a residual map."""
+        last = Rows(*(values[-1:].copy() for values in rows))
+        sample_terms(model, self._frame, last, last.q[0].copy(), np.repeat(last.s, 2, axis=0))
+        return last
 
 
 def evaluate_map(

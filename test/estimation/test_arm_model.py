@@ -11,7 +11,7 @@ from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, arm_terms_of_one
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
 from panda_dynamics_ros.robot.friction import PRESLIDING
 
 POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
@@ -149,10 +149,9 @@ def test_the_model_with_errors_leaves_what_they_explain(panda, motion, rng):
     steps, through = np.full(len(tau), DT), filtered(tau)
     said, described = MomentumRegression(7, 3.0), MomentumRegression(7, 3.0)
     described.rows(steps, rows.momentum, rows.bias)
-    learnt, model = rows._replace(momentum=rows.momentum.copy(), bias=rows.bias.copy()), errors.model(phi)
-    for k in range(len(tau)):
-        one = rows._replace(**{name: values[k : k + 1] for name, values in rows._asdict().items()})
-        arm_terms_of_one(model, one, learnt.momentum[k], learnt.bias[k])
+    others = ArmTerms(panda)
+    others.model = errors.model(phi)
+    learnt = others.rows(motion.stamp, motion.q, motion.dq, tau)
     said.rows(steps, learnt.momentum, learnt.bias)
     for k in range(len(tau)):
         # A gain is one of the measured torque; what it was expected to be is the same but for the error.

@@ -58,7 +58,7 @@ def test_it_goes_on_as_if_nothing_had_been(tared, panda):
     restored.restore(memory.vector, memory.covariance, memory.tare)
     then, now = (feed(each, panda, TOOL + PAYLOAD, 100.0, 2.0) for each in (tared, restored))
     assert not [estimate.event for estimate in now if estimate.event]
-    # The one that stopped knew arm and disturbance, too: a deviation 1.5 times as large makes a difference of 1.1 sigma.
+    # The one that stopped knew arm and disturbance, too: with 1.5 times its deviation they differ by 1.1 sigma.
     assert abs(now[-1].mass - then[-1].mass) < 1.1 * then[-1].std[0]
     assert now[-1].std[0] < 1.5 * then[-1].std[0]
 

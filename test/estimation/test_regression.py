@@ -10,7 +10,6 @@ from panda_dynamics_ros.estimation.regression import (
     ArmTerms,
     MomentumRegression,
     OnsetRegressors,
-    arm_terms_of_one,
 )
 
 POLE = 2.0 * np.pi * 3.0
@@ -133,11 +132,9 @@ def test_the_terms_of_another_arm(panda):
     motion, other = sinusoids(0.1), panda.with_payload(PAYLOAD)
     tau = torques(panda, motion)
     mine, its = terms_of(panda, motion, tau), terms_of(other, motion, tau)
-    momentum, bias = np.zeros((2, 7, ARM + 1))
-    last = type(mine)(*(values[-1:] for values in mine))
-    arm_terms_of_one(ArmTerms(other).model, last, momentum, bias)
-    np.testing.assert_array_equal(bias[:, ARM], its.bias[-1, :, ARM])
-    np.testing.assert_array_equal(momentum[:, ARM], its.momentum[-1, :, ARM])
+    last = ArmTerms(panda).last_of(mine, ArmTerms(other).model)
+    for name in ("s", "momentum", "bias"):
+        np.testing.assert_array_equal(getattr(last, name)[0], getattr(its, name)[-1])
 
 
 def test_restart_forgets(panda):
