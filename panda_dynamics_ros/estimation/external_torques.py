@@ -34,7 +34,6 @@ the last link may be touched, too: a second place on it is the frame `ee`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,10 +42,10 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward, invert
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.dynamics.kinematics import jacobian_sample
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
+from panda_dynamics_ros.dynamics.kernels.small_matrices import invert
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, compiled
+from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, jacobian_sample
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -123,10 +122,10 @@ class ContactWrench:
 @compiled
 def contact_wrenches(table, flange, variance, q, external, wrenches, covariance):
     """F (N, 6) of N states, of residuals of `variance` (N, n), in place, and C (6, 6) of the last one."""
-    n, origin = q.shape[1], zeros(3)
+    n = q.shape[1]
     J, information = scratch((6, n)), scratch((6, 6))
     for k in range(q.shape[0]):
-        jacobian_sample(table, flange, origin, q[k], J)
+        jacobian_sample(table, flange, ZERO, q[k], J)
         for r in range(6):
             prior = FORCE_STD if r < 3 else MOMENT_STD
             for c in range(r + 1):
@@ -188,33 +187,6 @@ def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -
     return WrenchEstimator(robot).estimate(*arrays)
 
 
-@compiled
-def link_evidence_step(table, frames, points, q, e, std, forces, evidence):
-    """log sum_f N(e; 0, R + P) up to a constant, in place, for a force near each place: `points` (k, 3) of `frames`."""
-    n = q.shape[0]
-    J, C, z, terms = scratch((6, n)), scratch((n, n)), scratch(n), scratch(forces.shape[0])
-    for k in range(len(frames)):
-        jacobian_sample(table, frames[k], points[k], q, J)
-        for m in range(forces.shape[0]):
-            for i in range(n):
-                for j in range(i + 1):
-                    linear = J[0, i] * J[0, j] + J[1, i] * J[1, j] + J[2, i] * J[2, j]
-                    angular = J[3, i] * J[3, j] + J[4, i] * J[4, j] + J[5, i] * J[5, j]
-                    C[i, j] = forces[m] ** 2 * (linear + LEVER * LEVER * angular)
-                C[i, i] += std[i] ** 2
-                z[i] = e[i]
-            factorise(C)
-            forward(C, z)
-            terms[m] = 0.0
-            for i in range(n):
-                terms[m] -= 0.5 * z[i] * z[i] + math.log(C[i, i])
-        largest = terms.max()
-        total = 0.0
-        for term in terms:
-            total += math.exp(term - largest)
-        evidence[k] = largest + math.log(total)
-
-
 class LinkEvidence:
     """Finds the link of one arm that is touched.
 
@@ -222,14 +194,19 @@ class LinkEvidence:
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        self._table, self._n = robot.table, robot.n
-        self._frames = np.array([*range(robot.n), robot.frame_index("ee")])
-        self._points = np.array([*(link.com for link in robot.links), np.zeros(3)])
-        self._evidence = np.zeros(robot.n + 1)
+        self._robot = robot
 
     def link(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
         """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
-        link_evidence_step(
-            self._table, self._frames, self._points, q, torques, std, FORCES, self._evidence
-        )  # fmt: skip
-        return min(int(np.argmax(self._evidence)) + 1, self._n)
+        return min(int(np.argmax(self.log_evidence(q, torques, std))) + 1, self._robot.n)
+
+    def log_evidence(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> FloatArray:
+        """log sum_f N(e; 0, R + P) of each link and of the end effector (n + 1,), up to a constant; see `link`."""
+        robot, n = self._robot, self._robot.n
+        J = np.stack([*(com_jacobian(robot, q, link) for link in range(1, n + 1)), jacobian(robot, q, "ee")])
+        linear, angular = (part.swapaxes(1, 2) @ part for part in (J[:, :3], J[:, 3:]))
+        covariance = FORCES[:, None, None, None] ** 2 * (linear + LEVER**2 * angular) + np.diag(std**2)
+        L = np.linalg.cholesky(covariance)  # (sizes, places, n, n)
+        z = np.linalg.solve(L, np.broadcast_to(torques[:, None], (*L.shape[:3], 1)))[..., 0]
+        log_evidence = -0.5 * (z**2).sum(axis=2) - np.log(np.diagonal(L, axis1=2, axis2=3)).sum(axis=2)
+        return np.asarray(np.logaddexp.reduce(log_evidence, axis=0))

@@ -14,7 +14,6 @@ from panda_dynamics_ros.estimation.external_torques import (
     LEVER,
     MOMENT_STD,
     LinkEvidence,
-    link_evidence_step,
 )
 
 WRENCH = np.array([10.0, -5.0, 20.0, 1.0, 0.5, -0.3])
@@ -128,9 +127,7 @@ def test_what_is_mounted_belongs_to_the_last_link(panda, postures, rng):
 def test_the_evidence_is_that_of_the_normal_distribution(panda, rng):
     """Against numpy's determinant and inverse, link by link; the constant -n/2 log 2 pi is left out in both."""
     std, e = panda.residual.std, rng.normal(size=7)
-    frames, points = np.arange(7), np.array([link.com for link in panda.links])
-    evidence = np.empty(7)
-    link_evidence_step(panda.table, frames, points, Q, e, std, FORCES, evidence)
+    evidence = LinkEvidence(panda).log_evidence(Q, e, std)
     for k in range(7):
         J = panda.com_jacobian(Q, k + 1)
         P = J[:3].T @ J[:3] + LEVER**2 * J[3:].T @ J[3:]
