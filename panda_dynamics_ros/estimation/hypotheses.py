@@ -49,7 +49,7 @@ SIZES = np.array([0.3, 1.0, 3.0])
 """kg, one sigma of a payload's jump; its other parameters are in proportion to their priors."""
 TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
-SETTLED = 0.3
+SETTLED = 0.2
 """By how much friction settles anew under a weight or at a stop, one sigma, as a share of residual and dry friction."""
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
