@@ -40,7 +40,7 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
 """Columns of terms and filters that belong to the arm, to the measured torque and to the share of the residual that a
 map leaves, and their number; those before belong to the payload's parameters."""
-SETTLED = 6.0
+TRANSIENT = 6.0
 """Time constants of the pole after which a step has passed both filters to within 2 %."""
 
 
@@ -261,7 +261,7 @@ class MomentumRegression:
     @property
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""
-        return self.age * self.pole > SETTLED
+        return self.age * self.pole > TRANSIENT
 
     def restart(self) -> None:
         """Forget the filters' state; the next sample starts them."""
@@ -292,7 +292,7 @@ def recorded_rows(
     terms, regression = ArmTerms(robot), MomentumRegression(robot.n, bandwidth)
     for part in without_gaps(steps):
         terms.restart()
-        first, due = part.start, stamp[part.start] + max(period, SETTLED / regression.pole)
+        first, due = part.start, stamp[part.start] + max(period, TRANSIENT / regression.pole)
         while due <= stamp[part.stop - 1] + 1e-9:
             here = slice(first, int(np.searchsorted(stamp[: part.stop], due - 1e-9)) + 1)
             rows = terms.rows(stamp[here], q[here], dq[here], tau[here])
