@@ -220,14 +220,14 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     )
 
 
-def nothing_is_carried(mass: float, variance: float, std: float, odds: float) -> float:
-    """Probability that what is carried is nothing, which has the prior `odds`, and no payload of `std` (kg, one sigma).
+def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
+    """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
     mass, variance: kg and its square, as known. The Bayes factor is the ratio of posterior and prior density of the
     mass at zero (Dickey 1971).
     """
     variance += NOTHING**2
-    log_ratio = 0.5 * (math.log((std**2 + NOTHING**2) / variance) - mass**2 / variance)
+    log_ratio = -math.log(float(np.mean(1.0 / SIZES))) - 0.5 * (math.log(variance) + mass**2 / variance)
     log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
@@ -285,7 +285,7 @@ class Change:
         if not (carried if self.kind == PICK else flows):
             place = past if self.kind == PICK else THETA
             mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
-            empty = nothing_is_carried(float(mass), float(variance), float(payload_std[0]), EMPTY_ODDS)
+            empty = nothing_is_carried(float(mass), float(variance), EMPTY_ODDS)
             none = nothing(payload_std)
             state = state.conditioned(place, none.mean, np.sqrt(none.covariance.diagonal()), empty)
         jump = state.mean[THETA] - state.mean[past]
@@ -519,7 +519,7 @@ class ChangeDetector:
         before, after = float(change.before[0]) - least_mass, float(change.state.mean[0]) - least_mass
         variance, std = float(change.before_covariance[0, 0]), math.sqrt(change.state.covariance[0, 0])
         if after < before and not self._carried:
-            empty = nothing_is_carried(before, variance, float(self._payload_std[0]), START_ODDS)
+            empty = nothing_is_carried(before, variance, START_ODDS)
             if empty > math.exp(-CLEAR):
                 return False
         return can_change(before, math.sqrt(variance), after, std, self._max_mass)

@@ -676,8 +676,7 @@ class PayloadEstimator:
         if (
             last is None and pending is None and going is None and theta.mean[0] > 0.0
         ):  # there from the start, if at all
-            mass, variance, std = theta.mean[0], theta.covariance[0, 0], self.options.mass_std
-            empty = nothing_is_carried(float(mass), float(variance), std, START_ODDS)
+            empty = nothing_is_carried(float(theta.mean[0]), float(theta.covariance[0, 0]), START_ODDS)
             theta = theta.mixed(nothing(self.options.prior_std), empty)
         estimate = published_estimate(
             theta.mean, theta.covariance, self.options, self.shape, self._body,
