@@ -25,6 +25,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
+from panda_dynamics_ros.simulation.plant import payload_cube
 
 if TYPE_CHECKING:
     from trajectory_msgs.msg import JointTrajectory
@@ -37,12 +38,6 @@ BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
 FINGER_POSITION = 0.02  # m
-
-
-def payload_box(mass: float, com: list[float]) -> InertialParameters:
-    """A homogeneous cube of density 2000 kg/m^3 at `com` in the flange frame."""
-    edge = (mass / 2000.0) ** (1.0 / 3.0)
-    return InertialParameters(mass, np.array(com), np.eye(3) * mass * edge**2 / 6.0)
 
 
 def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
@@ -69,16 +64,14 @@ class SimulatedPandaNode(Node):
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
-        self._payload = payload_box(mass, com)
+        self._payload = payload_cube(mass, com)
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         for _ in range(REHEARSAL):
             self._plant.step()
         self._carrying = False
         self._manual = follows
-        names = robot.joint_names
-        self._message = self._blank_message(
-            tuple(f"{arm_prefix.rstrip('_')}_{name}" for name in names) if arm_prefix else names
-        )
+        prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
+        self._message = self._blank_message([prefix + name for name in robot.joint_names])
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
@@ -95,7 +88,7 @@ class SimulatedPandaNode(Node):
         self._publish_truth()
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _blank_message(self, names: tuple[str, ...]) -> JointState:
+    def _blank_message(self, names: list[str]) -> JointState:
         """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
         stem = names[0].removesuffix("joint1")
         message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
