@@ -26,9 +26,8 @@ EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --o
 INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
 PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
+PICK, RELEASE = 0.3, 0.75  # shares of the duration, at which the payload is picked up and put down
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
-DemoMonitor = Any
-"""That of nodes/demo_monitor.py, which needs ROS: it is imported only when the command runs."""
 
 
 class DemoError(PandaDynamicsError, RuntimeError):
@@ -74,50 +73,42 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _follow(
-    processes: NodeProcesses, show: Callable[[console.Rows], None], seen: DemoMonitor, args: argparse.Namespace
+    processes: NodeProcesses, show: Callable[[console.Rows], None], seen: Any, args: argparse.Namespace
 ) -> None:
-    """Start estimators and robot, and show what is published until the time is over."""
+    """Start estimators and robot, and show what is published until the time is over; `seen` is a `DemoMonitor`."""
     robot = {
         "payload_mass_kg": args.payload_mass,
         "payload_com_m": list(args.payload_com),
-        "pick_at_s": 0.3 * args.duration,
-        "release_at_s": 0.75 * args.duration,
+        "pick_at_s": PICK * args.duration,
+        "release_at_s": RELEASE * args.duration,
         "cycle_s": 0.0,
         "seed": args.seed,
         "wait_for_subscribers": 3,  # both nodes, once they are ready, and the monitor get the robot's first sample
     }
     for name, parameters in (("dynamics", {}), ("payload_estimator", {}), ("simulated_panda", robot)):
         processes.start(name, parameters)
-    began, elapsed = time.monotonic(), 0.0
-    while elapsed < args.duration:
+    began, reported = time.monotonic(), 0.0
+    while reported < args.duration:
+        seen.receive(PERIOD)
         for name, code in processes.dead().items():
             raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
         if seen.joint_states and INPUT in seen.diagnostics:
-            elapsed = min(_elapsed(seen), _reported(seen))
-            show(_rows(seen, args.duration))
+            _, stream = seen.diagnostics[INPUT]
+            reported = (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
+            show(_rows(seen, args))
         elif (waited := time.monotonic() - began) > START_PATIENCE:
             raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
         else:
             show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
-        time.sleep(PERIOD)
 
 
-def _elapsed(seen: DemoMonitor) -> float:
-    """s from the first sample to the last."""
-    return seen.joint_states[-1].stamp - seen.joint_states[0].stamp
-
-
-def _reported(seen: DemoMonitor) -> float:
-    """s of the stream, received or lost, of which the estimator's diagnostics know; they come once a second."""
-    _, stream = seen.diagnostics[INPUT]
-    return (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
-
-
-def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
-    start, carried = seen.joint_states[0].stamp, seen.truth[-1][1].mass if seen.truth else 0.0
+def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:
+    start = seen.joint_states[0].stamp
+    elapsed = seen.joint_states[-1].stamp - start
+    carried = args.payload_mass if PICK <= elapsed / args.duration < RELEASE else 0.0
     changes = "; ".join(f"{kind} at {stamp - start:.2f} s" for stamp, kind in seen.changes)
     return [
-        ("robot time", f"{_elapsed(seen):5.1f} of {duration:.0f} s"),
+        ("robot time", f"{elapsed:5.1f} of {args.duration:.0f} s"),
         ("truly carried", f"{carried:6.3f} kg"),
         *(console.payload_rows(seen.estimates[-1]) if seen.estimates else []),
         ("stream", seen.diagnostics[INPUT][0]),
@@ -125,34 +116,33 @@ def _rows(seen: DemoMonitor, duration: float) -> console.Rows:
     ]
 
 
-def _report(seen: DemoMonitor, args: argparse.Namespace) -> None:
+def _report(seen: Any, args: argparse.Namespace) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
     from panda_dynamics_ros.reporting.plots import write_replay_files
+    from panda_dynamics_ros.simulation.plant import payload_cube
 
     bag, robot = args.output / "recording", load_robot("panda")
-    write_joint_states(bag, seen.joint_states, storage="mcap", overwrite=True)
+    write_joint_states(bag, seen.joint_states, overwrite=True)
     data = load_dataset(bag, robot)
-    offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], seen.joint_states[0].stamp
-    truth = max((body for _, body in seen.truth), key=lambda body: body.mass)
-    released = min((stamp for stamp, body in seen.truth[1:] if body.mass == 0.0), default=np.inf)
+    offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], float(data.stamp[0])
+    picked, released = (start + share * args.duration for share in (PICK, RELEASE))
+    truth = payload_cube(args.payload_mass, args.payload_com)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
     stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))
-    events = [(stamp, "picked" if body.mass > 0.0 else "released") for stamp, body in seen.truth[1:]]
+    events = [(picked, "picked"), (released, "released")]
     events += [(stamp, f"detected_{kind}") for stamp, kind in seen.changes]
     summary = summaries.summary_of(data, offline) | {
         "samples": int(stream["received"]),
         "dropped": sum(int(stream[key]) for key in ("lost", "rejected", "out_of_order")),
-        "duration_s": _elapsed(seen),
         "rate_hz": float(stream["rate_hz"]),
         "payload": summaries.payload_entry(last),
         "truth": summaries.body_entry(truth),
         "events": summaries.event_entries(events, stamps, mass, com, start),
     }
-    true_mass, true_com = np.zeros(len(data.stamp)), np.zeros((len(data.stamp), 3))
-    for stamp, body in seen.truth:
-        true_mass[data.stamp >= stamp], true_com[data.stamp >= stamp] = body.mass, body.com
-    carried = SmoothedHistory(true_mass, 0.0 * true_mass, true_com, 0.0 * true_com, true_mass > 0.0)
+    is_carried = (data.stamp >= picked) & (data.stamp < released)
+    bodies, exact = np.outer(is_carried, [truth.mass, *truth.com]), np.zeros((len(data.stamp), 3))
+    carried = SmoothedHistory(bodies[:, 0], exact[:, 0], bodies[:, 1:], exact, is_carried)
     files = [summaries.write_summary(summary, args.output), bag]
     files += write_replay_files(data, robot, offline, args.output, truth=carried)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"

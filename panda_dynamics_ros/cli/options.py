@@ -19,7 +19,7 @@ from panda_dynamics_ros.robot.effort import KINDS
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
-    from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+    from panda_dynamics_ros.robot import RobotDescription
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
@@ -94,13 +94,6 @@ def add_robot(parser: argparse.ArgumentParser, name: str = "--robot") -> None:
     own: dict[str, Any] = {} if name.startswith("-") else {"nargs": "?", "metavar": "ROBOT"}
     parser.add_argument(name, default="panda", help=ROBOTS, **own)
     add(parser.add_argument_group("description of the arm"), *ARM)
-
-
-def payload_cube(args: argparse.Namespace) -> InertialParameters:
-    """What a simulated arm carries: a cube of 10 cm with `--payload-mass` at `--payload-com`, axes of the flange."""
-    from panda_dynamics_ros.robot import InertialParameters
-
-    return InertialParameters(args.payload_mass, args.payload_com, args.payload_mass * 0.1**2 / 6.0 * np.eye(3))
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:

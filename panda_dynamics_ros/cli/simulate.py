@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
     """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
+    from panda_dynamics_ros.simulation.plant import payload_cube
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
     if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     searched = exciting_motion(robot, args.seed)
     plant = SimulatedPanda(robot, seed=args.seed, excitation=motion, arm_excitation=searched, noise_seed=args.take)
     if args.payload_mass != 0.0:
-        plant.attach(options.payload_cube(args))
+        plant.attach(payload_cube(args.payload_mass, args.payload_com))
     count = round((START + args.repeat * motion.period) / plant.timestep)
     with progress_bar(args.json, "simulating") as bar:
         states = (plant.step() for _ in bar.track(range(count)))

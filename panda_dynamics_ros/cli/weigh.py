@@ -30,6 +30,7 @@ from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion
+from panda_dynamics_ros.simulation.plant import payload_cube, simulated_runs
 
 EXAMPLES = """\
 panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-height 0.1
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
         summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
         print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
         return
-    truth = options.payload_cube(args) if args.simulate else None
+    truth = payload_cube(args.payload_mass, args.payload_com) if args.simulate else None
     loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
     rest = result.rest
@@ -123,8 +124,6 @@ def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
 
 
 def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
-    from panda_dynamics_ros.simulation.plant import simulated_runs
-
     if args.check:
         raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
     checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)

@@ -22,7 +22,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import problems
 from panda_dynamics_ros.identification.regression import (
-    FRICTION_TERMS,
     STRIBECK_VELOCITY,
     TRANSITION,
     LinearModel,
@@ -54,7 +53,7 @@ class Identification:
     prior: the arm that the identification started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
     base_values, base_std: (p,), of the identified arm; kg, kg m or kg m^2.
-    friction_names, friction_std: 4 n terms beside the prior's friction, and their standard deviations.
+    friction_std: (4 n,), of the terms beside the prior's friction, joint by joint as in `FRICTION_TERMS`.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
     cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
     cross_validated_time: (n,), s, correlation time of their residual, by the variance of its means over 1 s.
@@ -70,7 +69,6 @@ class Identification:
     base_names: tuple[str, ...]
     base_values: FloatArray
     base_std: FloatArray
-    friction_names: tuple[str, ...]
     friction_std: FloatArray
     torque_rms: FloatArray
     prior_torque_rms: FloatArray
@@ -87,12 +85,6 @@ class Identification:
     def friction(self) -> Friction:
         """Of the identified arm."""
         return self.robot.friction
-
-    @property
-    def relative_sigma(self) -> FloatArray:
-        """Standard deviation of each base parameter as a share of its size, (p,); inf for zero."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.base_std / np.abs(self.base_values)
 
     @property
     def tilt(self) -> FloatArray:
@@ -270,7 +262,6 @@ def identify(
         base_names=base.names,
         base_values=base.mapping @ found.inertial_vector,
         base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance[: 10 * n, : 10 * n], base.mapping)),
-        friction_names=tuple(f"{term}{j}" for j in range(1, n + 1) for term in FRICTION_TERMS),
         friction_std=np.sqrt(np.diag(covariance)[friction_slice(n)]),
         torque_rms=torque_rms([samples.tau - torques], n),
         prior_torque_rms=torque_rms([model.b], n),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `demo_monitor`: keeps what the demo's nodes publish, as any other ROS program could."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,29 +9,27 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from sensor_msgs.msg import Image, JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
-from panda_dynamics_ros.nodes.runner import make_executor, spin
+from panda_dynamics_ros.nodes.runner import make_executor
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.stamps import BILLION
 
 ESTIMATE = "payload_estimator: estimate"
-LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = QoSProfile(depth=100)
 
 
 class DemoMonitor(Node):
-    """Subscribes to the demo's topics. Its lists only grow, so that another thread may read them.
+    """Subscribes to the demo's topics, and keeps what comes while `receive` runs.
 
     joint_states: all samples.
-    truth: (stamp, body) at the start and at each pick and release, of zero mass for none.
     estimates: payload and covariance of one stamp, in the order in which they came.
     changes: (stamp, kind) of what was detected.
     diagnostics: words and values of each status, by its name.
@@ -41,28 +38,27 @@ class DemoMonitor(Node):
     def __init__(self) -> None:
         super().__init__("demo_monitor")
         self.joint_states: list[JointStateSample] = []
-        self.truth: list[tuple[float, InertialParameters]] = []
         self.estimates: list[PayloadEstimate] = []
         self.changes: list[tuple[float, str]] = []
         self.diagnostics: dict[str, tuple[str, dict[str, str]]] = {}
         self._halves: dict[int, dict[str, FloatArray]] = {}  # by stamp, ns: what has come of an estimate
-        estimator = "payload_estimator"
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
-        self.create_subscription(InertiaStamped, "simulated_panda/payload_truth", self._on_truth, LATCHED)
-        self.create_subscription(InertiaStamped, f"{estimator}/payload", self._on_payload, RELIABLE)
-        self.create_subscription(Image, f"{estimator}/payload_covariance_stamped", self._on_covariance, RELIABLE)
+        self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, RELIABLE)
+        covariance = "payload_estimator/payload_covariance_stamped"
+        self.create_subscription(Image, covariance, self._on_covariance, RELIABLE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+        self._served = make_executor()
+        self._served.add_node(self)
+
+    def receive(self, seconds: float) -> None:
+        """Take what comes within this time."""
+        self._served.spin_until_future_complete(Future(), timeout_sec=seconds)
 
     def _on_joint_state(self, message: JointState) -> None:
         rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
         stamp = message.header.stamp
-        sample = JointStateSample(
-            conversions.seconds(stamp), tuple(message.name), *rows, conversions.nanoseconds(stamp)
-        )
-        self.joint_states.append(sample)
-
-    def _on_truth(self, message: InertiaStamped) -> None:
-        self.truth.append((conversions.seconds(message.header.stamp), conversions.body_from_message(message)))
+        times = conversions.seconds(stamp), conversions.nanoseconds(stamp)
+        self.joint_states.append(JointStateSample(times[0], tuple(message.name), *rows, times[1]))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         self._complete(message, vector=conversions.body_from_message(message).vector)
@@ -71,6 +67,7 @@ class DemoMonitor(Node):
         self._complete(message, covariance=np.frombuffer(message.data).reshape(message.height, message.width))
 
     def _complete(self, message: InertiaStamped | Image, **half: FloatArray) -> None:
+        """Both halves of an estimate come in any order."""
         stamp = conversions.nanoseconds(message.header.stamp)
         both = self._halves[stamp] = self._halves.get(stamp, {}) | half
         if len(both) == 2:
@@ -92,16 +89,9 @@ class DemoMonitor(Node):
 
 @contextmanager
 def monitoring() -> Iterator[DemoMonitor]:
-    """Within, the node runs in a thread of its own."""
+    """Within, ROS is there, and the node."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    executor, monitor = make_executor(), DemoMonitor()
-    executor.add_node(monitor)
-    finished = threading.Event()
-    thread = threading.Thread(target=spin, args=(executor, finished.is_set), daemon=True)
-    thread.start()
     try:
-        yield monitor
+        yield DemoMonitor()
     finally:
-        finished.set()
-        thread.join(timeout=5.0)
         rclpy.try_shutdown()

@@ -25,7 +25,6 @@ from panda_dynamics_ros.nodes.interface import LATCHED, changeable, fixed, now, 
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.robot.inertial import about_com
 
 GATHER_S = 0.01
 """s, for which samples are gathered: half the period of the filter's updates."""
@@ -98,8 +97,7 @@ class PayloadEstimatorNode(Node):
         if not np.isfinite(estimate.covariance).all():
             return
         frame = self.samples.flange_frame
-        numbers = about_com(estimate.vector)
-        self._payload.publish(conversions.stamped_message(InertiaStamped, header_stamp, frame, numbers))
+        self._payload.publish(conversions.inertia_message(header_stamp, frame, estimate.payload))
         if self._covariance.get_subscription_count():
             self._covariance.publish(conversions.matrix_message(estimate.covariance))
         if self._image.get_subscription_count():

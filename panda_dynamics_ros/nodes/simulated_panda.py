@@ -5,7 +5,7 @@ import sys
 import time
 from array import array
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -16,33 +16,24 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
 
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
-
-if TYPE_CHECKING:
-    from trajectory_msgs.msg import JointTrajectory
+from panda_dynamics_ros.simulation.plant import payload_cube
 
 PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
 AFTER_SUBSCRIBERS = 1_000_000_000  # ns, from the last of the awaited subscribers to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
-REHEARSAL = 2  # steps before the clock starts: the first compile, or load what was compiled
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 FINGERS = ("finger_joint1", "finger_joint2")
 FINGER_POSITION = 0.02  # m
-
-
-def payload_box(mass: float, com: list[float]) -> InertialParameters:
-    """A homogeneous cube of density 2000 kg/m^3 at `com` in the flange frame."""
-    edge = (mass / 2000.0) ** (1.0 / 3.0)
-    return InertialParameters(mass, np.array(com), np.eye(3) * mass * edge**2 / 6.0)
 
 
 def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
@@ -69,23 +60,17 @@ class SimulatedPandaNode(Node):
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
-        self._payload = payload_box(mass, com)
+        self._payload = payload_cube(mass, com)
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
-        for _ in range(REHEARSAL):
-            self._plant.step()
-        self._carrying = False
         self._manual = follows
-        names = robot.joint_names
-        self._message = self._blank_message(
-            tuple(f"{arm_prefix.rstrip('_')}_{name}" for name in names) if arm_prefix else names
-        )
+        prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
+        self._message = self._blank_message([prefix + name for name in robot.joint_names])
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
         if follows:
             import scipy.interpolate  # noqa: F401  (takes half a second: not while the arm moves)
-            from trajectory_msgs.msg import JointTrajectory
 
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
         serve(self, Trigger, "pick", partial(self._by_hand, True))
@@ -95,7 +80,7 @@ class SimulatedPandaNode(Node):
         self._publish_truth()
         self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _blank_message(self, names: tuple[str, ...]) -> JointState:
+    def _blank_message(self, names: list[str]) -> JointState:
         """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
         stem = names[0].removesuffix("joint1")
         message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
@@ -124,7 +109,7 @@ class SimulatedPandaNode(Node):
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()
 
-    def _on_trajectory(self, message: "JointTrajectory") -> None:
+    def _on_trajectory(self, message: JointTrajectory) -> None:
         names = self._message.name[len(FINGERS) :]
         try:
             self._plant.follow(conversions.joint_trajectory(message, names))
@@ -141,19 +126,21 @@ class SimulatedPandaNode(Node):
         if wanted != self._carrying:
             self._carry(wanted)
 
+    @property
+    def _carrying(self) -> bool:
+        return self._plant.truth.mass > 0.0
+
     def _carry(self, wanted: bool) -> None:
         if wanted:
             self._plant.attach(self._payload)
         else:
             self._plant.release()
-        self._carrying = wanted
         self.get_logger().info(f"{'picked up' if wanted else 'put down'} {self._payload.mass:.2f} kg")
         self._publish_truth()
 
     def _publish_truth(self) -> None:
-        body = self._payload if self._carrying else InertialParameters.zero()
         frame = self._message.header.frame_id.removesuffix("link0") + "link8"
-        self._truth.publish(conversions.inertia_message(self._stamp(), frame, body))
+        self._truth.publish(conversions.inertia_message(self._stamp(), frame, self._plant.truth))
 
     def _publish_sample(self) -> None:
         measured = self._plant.step()

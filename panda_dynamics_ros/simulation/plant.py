@@ -125,6 +125,11 @@ STIFFNESS, DAMPING = 40.0**2, 2.0 * 40.0  # 1/s^2, 1/s: errors decay at 40 rad/s
 PLANNED = 500  # samples of the reference that are computed at a time
 
 
+def payload_cube(mass: float, com: ArrayLike) -> InertialParameters:
+    """What a simulated arm carries: a cube of 10 cm with this mass, kg, at `com` (3,), m, along the flange's axes."""
+    return InertialParameters(mass, com, mass * 0.1**2 / 6.0 * np.eye(3))
+
+
 def _streams(seed: int, name: str) -> list[np.random.Generator]:
     """Random numbers of the arm, the disturbance and the sensors."""
     streams = np.random.SeedSequence(int(checks.number(seed, name, minimum=0))).spawn(3)

@@ -4,28 +4,14 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from waiting import FIRST_START
-
-from nodes.processes import Nodes
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
 DURATION = 12.0  # s
 MASS, COM = 1.0, [0.02, -0.015, 0.06]
-
-
-def run_demo(output: Path, nodes: Nodes) -> dict[str, Any]:
-    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "demo", "--duration", str(DURATION)]
-    command += ["--output", str(output), "--json"]
-    done = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, timeout=2.0 * FIRST_START)
-    assert done.returncode == 0, done.stderr
-    summary: dict[str, Any] = json.loads(done.stdout)
-    assert json.loads((output / "summary.json").read_text(encoding="utf-8")) == summary
-    return summary
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +21,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(folder, nodes):
-    return run_demo(folder, nodes)
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "demo", "--duration", str(DURATION)]
+    command += ["--output", str(folder), "--json"]
+    done = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, timeout=2.0 * FIRST_START)
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == printed
+    return printed
 
 
 def test_every_sample_is_used_or_counted(summary):
