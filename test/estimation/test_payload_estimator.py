@@ -170,8 +170,8 @@ def test_a_mass_below_zero_widens_its_interval(panda):
 def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda, mass, least, most, of_12):
     """From the start, on arms whose residual looks like 0.1 kg: nothing is more likely than a payload of such a mass.
 
-    Intervals hold the truth; of twelve that each hold it with a probability of 0.95, ten or more do so in 98 of 100. They
-    do where all masses are considered; of 0.1 kg, which is between both answers, three in four hold it.
+    Intervals hold the truth; of twelve that each hold it with a probability of 0.95, ten or more do so in 98 of 100.
+    Those of 0.1 kg, which is between both answers, do in three of four.
     """
     motion, body = sinusoids(5.0, rate=100.0), InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
     clean, found, held = torques(panda, motion, body if mass else None), [], 0
