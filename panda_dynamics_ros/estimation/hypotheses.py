@@ -232,11 +232,6 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
-def nothing(payload_std: FloatArray) -> GaussianState:
-    """What counts as nothing: a payload (10,) of `NOTHING`, with the proportions of the prior payload_std (10,)."""
-    return GaussianState(np.zeros(PARAMETERS), np.diag((payload_std * (NOTHING / payload_std[0])) ** 2))
-
-
 @dataclass(frozen=True, eq=False)
 class Change:
     """A change, as far as it is known.
@@ -286,8 +281,7 @@ class Change:
             place = past if self.kind == PICK else THETA
             mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
             empty = nothing_is_carried(float(mass), float(variance), EMPTY_ODDS)
-            none = nothing(payload_std)
-            state = state.conditioned(place, none.mean, np.sqrt(none.covariance.diagonal()), empty)
+            state = state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]), empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])

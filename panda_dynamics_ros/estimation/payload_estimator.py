@@ -51,7 +51,6 @@ from panda_dynamics_ros.estimation.hypotheses import (
     Change,
     ChangeDetector,
     can_change,
-    nothing,
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
@@ -676,8 +675,10 @@ class PayloadEstimator:
         if (
             last is None and pending is None and going is None and theta.mean[0] > 0.0
         ):  # there from the start, if at all
+            # The interval stays that of a payload: one may have come unnoticed.
             empty = nothing_is_carried(float(theta.mean[0]), float(theta.covariance[0, 0]), START_ODDS)
-            theta = theta.mixed(nothing(self.options.prior_std), empty)
+            spread = empty * (1.0 - empty) * np.outer(theta.mean, theta.mean)
+            theta = GaussianState((1.0 - empty) * theta.mean, theta.covariance + spread)
         estimate = published_estimate(
             theta.mean, theta.covariance, self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,

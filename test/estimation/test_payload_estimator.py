@@ -164,14 +164,11 @@ def test_a_mass_below_zero_widens_its_interval(panda):
     assert estimate.std[0] > 0.5 * abs(estimator.raw_mass)
 
 
-@pytest.mark.parametrize(
-    ("mass", "least", "most", "of_12"), [(0.0, 0.0, 0.03, 10), (0.1, 0.0, 0.2, 7), (0.3, 0.1, 0.5, 10)]
-)
-def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda, mass, least, most, of_12):
+@pytest.mark.parametrize(("mass", "least", "most"), [(0.0, 0.0, 0.03), (0.1, 0.0, 0.2), (0.3, 0.1, 0.5)])
+def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda, mass, least, most):
     """From the start, on arms whose residual looks like 0.1 kg: nothing is more likely than a payload of such a mass.
 
     Intervals hold the truth; of twelve that each hold it with a probability of 0.95, ten or more do so in 98 of 100.
-    Those of 0.1 kg, which is between both answers, do in three of four.
     """
     motion, body = sinusoids(5.0, rate=100.0), InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
     clean, found, held = torques(panda, motion, body if mass else None), [], 0
@@ -181,4 +178,4 @@ def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda
         found.append(estimate.mass)
         held += abs(estimate.mass - mass) < 1.96 * estimate.std[0]
     assert least <= np.median(found) <= most
-    assert held >= of_12
+    assert held >= 10
