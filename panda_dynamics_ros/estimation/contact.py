@@ -478,10 +478,19 @@ class ContactDetector:
 
     def _payload_explains(self) -> bool:
         """Whether the change of the payload since the contact began exceeds the contact's end threshold."""
-        change = self._filters.second[:, :PARAMETERS] @ (self._weights[:PARAMETERS] - self._payload_before)
-        return bool((np.abs(change) > self.options.end_threshold * np.sqrt(self._watch.e_variance)).any())
+        limit = self.options.end_threshold * np.sqrt(self._watch.e_variance)
+        return bool((np.abs(self._of_payload) > limit).any())
+
+    @property
+    def _of_payload(self) -> FloatArray:
+        """(n,), N m, of the external torques, that the change of the payload since the contact began has explained."""
+        change: FloatArray = self._weights[:PARAMETERS] - self._payload_before
+        return self._filters.second[:, :PARAMETERS] @ change
 
     def _name_link(self, q: FloatArray) -> int:
-        """The link that the present departures indicate; keeps them as the contact's torques."""
-        self._clock["named"], self._torques = self._clock["statistic"], self._watch.e.copy()
+        """The link that the present departures indicate; keeps them as the contact's torques.
+
+        What a payload is thought to explain meanwhile is the contact's until it ends.
+        """
+        self._clock["named"], self._torques = self._clock["statistic"], self._watch.e - self._of_payload
         return self._links.link(q, self._torques, np.sqrt(self._watch.e_variance))
