@@ -26,7 +26,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation.arm_model import (
     CORRELATION,
@@ -278,7 +278,7 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(watch.loudness[0])) / QUIET**2)
 
 
-@compiled
+@part
 def resume(s, sigma, watch):
     """Expect the torques s (n,) of now, in place."""
     for i in range(s.shape[0]):

@@ -114,7 +114,7 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
     command = [sys.executable, "-I", "-c", code.replace("main()", "sys.exit(main(['batch', '.', '--jobs', '1']))")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "0 of them failed" in done.stdout
+    assert "0 failed" in done.stderr
     assert not (tmp_path / "has_run").exists()
 
 
@@ -134,7 +134,7 @@ def test_a_worker_knows_the_residual_map(tmp_path):
     robot = pdr.learn_residual(pdr.load_dataset(EXAMPLE, ROBOT), ROBOT)
     task = Task.of(robot, {})
     outcome = annotate_recordings([EXAMPLE], tmp_path / "table.csv", task, jobs=1)
-    (carried,) = [row for row in read_rows(outcome.table) if row.get("carried")]
+    carried = [row for row in read_rows(outcome.table) if row.get("carried")][-1]
     assert carried["mass_kg"] == pdr.replay(pdr.load_dataset(EXAMPLE, robot), robot).last.mass
     assert task.robot_sha256 != Task.of(replace(robot, residual_map=None), {}).robot_sha256 == TASK.robot_sha256
 
