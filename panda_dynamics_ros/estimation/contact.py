@@ -284,7 +284,7 @@ def resume(s, sigma, watch):
     for i in range(s.shape[0]):
         watch.mean[i] = s[i]
         watch.variance[i] = min(watch.variance[i], sigma[i] ** 2)
-    watch.clock[0].count = 0
+    watch.clock[0]["count"] = 0
 
 
 @compiled
