@@ -27,7 +27,7 @@ d        what changes with posture and velocity: one Ornstein-Uhlenbeck process 
          the arm, d is what the hand does: large, and it changes with time.
 e        white noise, whose variance is learnt, and a slow ripple of the sensors that does not average out.
 
-Gains of single joints are not among them: links and offsets explain as much of their torques. A, Y and y pass the same
+Gains of single joints are not in phi: its links and offsets explain as much of the torques. A, Y and y pass the same
 two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a regressor that shares the
 noise of y would be biased (errors in variables).
 """
@@ -176,7 +176,7 @@ class ErrorColumns:
         self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
-        self._links = len(changes)  # none, of links that weigh next to nothing
+        self._links = len(changes)  # none for an arm whose links weigh next to nothing
         tables = [*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table]
         self._tables = checks.read_only(np.array(tables))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
