@@ -434,7 +434,7 @@ class ChangeDetector:
             return None
         payload = self._payload_change(int(slots[0]), state)
         if departure is not None:
-            lead = lead_of_payload(*departure, self._shares, self._sigma)
+            lead = self.lead_of_payload(departure)
         if not self._is_possible(payload, least_mass):
             lead = -math.inf
         if self.pending is not None:
@@ -507,6 +507,10 @@ class ChangeDetector:
             P[THETA, THETA] + taken @ covariance @ taken.T,
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
+
+    def lead_of_payload(self, departure: tuple[FloatArray, FloatArray, FloatArray]) -> float:
+        """Log Bayes factor of a payload against a contact; see `lead_of_payload`."""
+        return lead_of_payload(*departure, self._shares, self._sigma)
 
     def _is_possible(self, change: Change, least_mass: float) -> bool:
         """Whether the mass can change so: what is there afterwards can be carried, and what is released was there."""

@@ -39,6 +39,7 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.hypotheses import (
+    CLEAR,
     CONTACT,
     LOAD,
     MOMENTS,
@@ -84,9 +85,6 @@ UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
 """Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
 the mean."""
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
-QUITE, AS_WEIGHT = 0.25, 1.0
-"""Share of its variance below which the torque is quite what is expected: real arms make up to 0.15 of it, and hands
-0.8 to 4; s of motion, for which it is so where a touch is a payload."""
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
@@ -109,7 +107,7 @@ class _Ongoing:
     Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes
     at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
-    moved: s, and s of motion, for which the torque has been what they expect.
+    weighs: s for which the torque has been what the first one expects, and a payload's. probability: of the second one.
     """
 
     place: slice
@@ -120,7 +118,8 @@ class _Ongoing:
     until_motion: bool = False
     unrest: float = UNREST
     back: float = 0.0
-    moved: float = 0.0
+    weighs: float = 0.0
+    probability: float = 0.0
 
 
 class _Row(NamedTuple):
@@ -446,8 +445,7 @@ class PayloadEstimator:
         self._detector.follow(filter_step, self.regression)
         pending, departure = self._detector.pending, None
         if pending is not None:
-            left = self._settled if self._clock.still > 0.0 else noise.std
-            departure = (*row.departure(self._before(self._stamp - pending.age), left), Y)
+            departure = self._departure(row, self._before(self._stamp - pending.age))
         event = self._changes(motion, departure)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
@@ -476,6 +474,11 @@ class PayloadEstimator:
         self._noise.learn(motion, d, P, innovation, variance)
 
     # ---- changes
+
+    def _departure(self, row: _Row, before: GaussianState) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """By how much the torque departs from what was expected before a change; see `lead_of_payload`."""
+        left = self._settled if self._clock.still > 0.0 else self._noise.std
+        return (*row.departure(before, left), row.Y)
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
@@ -614,16 +617,20 @@ class PayloadEstimator:
         touches, pending, event = going.untouched is not None, self._detector.pending is not None, None
         if going.untouched is not None and going.loaded is not None:
             n = self.robot.n
-            consistent, of_loaded = n + CONSISTENT * math.sqrt(2.0 * n), row.surprise(going.loaded)
+            consistent = n + CONSISTENT * math.sqrt(2.0 * n)
             going.back = going.back + dt if row.surprise(going.untouched) < consistent else 0.0
-            going.moved = going.moved + motion if of_loaded < QUITE * n else 0.0
-            if of_loaded > consistent:  # if the payload has changed, it has just now
+            if row.surprise(going.loaded) > consistent:  # if the payload has changed, it has just now
                 going.loaded = self._opened(going.loaded)
-            going.loaded, _ = correct(going.loaded, *row, np.ones(self.robot.n))
+            going.loaded, _ = correct(going.loaded, *row, np.ones(n))
+            lead = self._detector.lead_of_payload(self._departure(row, going.untouched))
+            if not self._is_weight(going.untouched, going.loaded):
+                lead = -math.inf
+            going.weighs = going.weighs + dt if lead > CLEAR else 0.0
+            going.probability = 1.0 / (1.0 + math.exp(min(-lead, 50.0)))
             if not pending and going.back >= BACK:
                 self._return_to(going.untouched)
                 self._ongoing = None
-            elif not pending and going.moved >= AS_WEIGHT and self._is_weight(going.untouched, going.loaded):
+            elif not pending and going.weighs >= PASSED:
                 event = self._take_as_payload(going, going.untouched, going.loaded)
             if self._ongoing is None:
                 self._detector.restart(size=len(self._state.mean))
@@ -648,13 +655,13 @@ class PayloadEstimator:
         return abs(after - before) > 2.0 * std and can_change(before, held_std, after, 0.0, self.options.max_mass)
 
     def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
-        """What seemed to touch the arm moves with it as a payload does."""
+        """What seemed to touch the arm, or came with a touch, is a payload."""
         jump = float(loaded.mean[0] - untouched.mean[0])
         event = self._event(PICK if jump > 0.0 else RELEASE, going.onset)
         self._return_to(untouched)
         self._state, self._ongoing = loaded, None
         self._remember(going.onset)
-        self._last = _Happening(self._found, going.onset, jump, untouched, decided=True)
+        self._last = _Happening(self._found, going.onset, jump, untouched)
         return event
 
     # ---- what is said
@@ -688,8 +695,8 @@ class PayloadEstimator:
         if self._is_undecided:  # the 95 % interval holds for a weight and for a push
             before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
             doubts[0] = PUSH * (estimate.vector - before)
-        elif going is not None and going.loaded is not None and going.moved > 0.0:  # for a touch and for a payload
-            doubts[0] = PUSH * (estimate.vector - going.loaded.mean[THETA])
+        elif going is not None and going.loaded is not None:  # for a touch and for a payload
+            doubts[0] = math.sqrt(going.probability) * (estimate.vector - going.loaded.mean[THETA])
         if pending is None and going is not None and going.untouched is None:  # it has gone on since
             lag = LAG * 2.0 / self.regression.pole
             doubts[1, going.place] = lag / WITHIN * (state.mean[going.place] - going.slow)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, Motion, coloured, followed, kinds, sinusoids, torques
+from motion import PAYLOAD, Motion, coloured, followed, kinds, sinusoids, sinusoids_at, torques
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
@@ -103,6 +103,29 @@ def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
     _, estimates = followed(panda, motion, tau)
     assert kinds(estimates) == ["pick", "contact", "release"]
     assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0] < 0.2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_handed_over_during_a_touch_is_weighed(panda, seed):
+    """A hand is on an arm that stands while an object comes within half a second, and then leaves.
+
+    A touch explains any torque; what tells the object is that these are a payload's.
+    """
+    t, stop = np.arange(0.0, 10.0, 0.005), 4.0
+    way = sinusoids_at(np.where(t < stop, t - 0.5 * np.maximum(t - stop + 1.0, 0.0) ** 2, stop - 0.5))
+    speed = np.clip(stop - t, 0.0, 1.0)[:, None]  # of the way: it slows down within a second
+    slows = ((t > stop - 1.0) & (t < stop))[:, None]
+    motion = Motion(t, way.q, way.dq * speed, way.ddq * speed**2 - way.dq * slows)
+    touched = np.clip(np.minimum(t - 5.0, 6.6 - t) / 0.05, 0.0, 1.0)[:, None]
+    share = np.clip((t - 6.0) / 0.5, 0.0, 1.0)[:, None]
+    tau = (1.0 - share) * torques(panda, motion) + share * torques(panda, motion, PAYLOAD)
+    tau += 0.8 * touched * np.array([1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0])
+    tau += coloured(panda, np.minimum(t, stop), np.random.default_rng(seed))
+    _, estimates = followed(panda, motion, tau)
+    assert kinds(estimates)[0] == "contact"
+    assert {"load", "pick"} & set(kinds(estimates))
+    late = [each for each in estimates if each.stamp > 8.0]
+    assert all(abs(each.mass - PAYLOAD.mass) < 1.96 * each.std[0] for each in late)
 
 
 def test_a_number_that_overflows_restarts_the_filter(panda):
