@@ -385,7 +385,7 @@ class ChangeDetector:
         state: GaussianState,
         still: float,
         least_mass: float = 0.0,
-        departure: tuple[FloatArray, FloatArray, FloatArray] | None = None,
+        present_lead: float | None = None,
         touched: bool = False,
         carried: bool = False,
     ) -> Change | None:
@@ -394,7 +394,7 @@ class ChangeDetector:
         still: s for which the arm has stood. touched: whether something touches the arm. carried: whether a payload
         has been picked up.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
-        the way in which they rose: the `departure` (`lead_of_payload`).
+        the way in which they rose: `present_lead` (`lead_of_payload`).
         """
         self._carried = carried
         if self.pending is None:  # hands and settling friction are as slow as ramps
@@ -405,7 +405,7 @@ class ChangeDetector:
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
             self._evidence,
         )  # fmt: skip
-        change = self._clear_change(alive, state, still, least_mass, departure)
+        change = self._clear_change(alive, state, still, least_mass, present_lead)
         if self.pending is None:
             self._suspect(alive, state, still, least_mass)
         return change
@@ -416,7 +416,7 @@ class ChangeDetector:
         state: GaussianState,
         still: float,
         least_mass: float,
-        departure: tuple[FloatArray, FloatArray, FloatArray] | None,
+        present_lead: float | None,
     ) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
@@ -433,8 +433,8 @@ class ChangeDetector:
         if self.pending is None and not any(clear):
             return None
         payload = self._payload_change(int(slots[0]), state)
-        if departure is not None:
-            lead = self.lead_of_payload(departure)
+        if present_lead is not None:
+            lead = present_lead
         if not self._is_possible(payload, least_mass):
             lead = -math.inf
         if self.pending is not None:
@@ -507,10 +507,6 @@ class ChangeDetector:
             P[THETA, THETA] + taken @ covariance @ taken.T,
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
-
-    def lead_of_payload(self, departure: tuple[FloatArray, FloatArray, FloatArray]) -> float:
-        """Log Bayes factor of a payload against a contact; see `lead_of_payload`."""
-        return lead_of_payload(*departure, self._shares, self._sigma)
 
     def _is_possible(self, change: Change, least_mass: float) -> bool:
         """Whether the mass can change so: what is there afterwards can be carried, and what is released was there."""

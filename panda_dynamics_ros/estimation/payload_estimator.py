@@ -52,6 +52,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     Change,
     ChangeDetector,
     can_change,
+    lead_of_payload,
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
@@ -443,10 +444,10 @@ class PayloadEstimator:
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
-        pending, departure = self._detector.pending, None
+        pending, lead = self._detector.pending, None
         if pending is not None:
-            departure = self._departure(row, self._before(self._stamp - pending.age))
-        event = self._changes(motion, departure)
+            lead = self._lead_of_payload(row, self._before(self._stamp - pending.age))
+        event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         event = self._look_at_what_goes_on(dt, motion, row) or event
@@ -475,19 +476,18 @@ class PayloadEstimator:
 
     # ---- changes
 
-    def _departure(self, row: _Row, before: GaussianState) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """By how much the torque departs from what was expected before a change; see `lead_of_payload`."""
+    def _lead_of_payload(self, row: _Row, before: GaussianState) -> float:
+        """Log Bayes factor of a payload against a contact, one of which has come since the state was `before`."""
         left = self._settled if self._clock.still > 0.0 else self._noise.std
-        return (*row.departure(before, left), row.Y)
+        prior = self.options.prior_std
+        return lead_of_payload(*row.departure(before, left), row.Y, prior / prior[0], self.robot.residual.std)
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
         earlier = [state for stamp, state in self._history if stamp < onset]
         return earlier[-1] if earlier else self._history[0][1]
 
-    def _changes(
-        self, motion: float, departure: tuple[FloatArray, FloatArray, FloatArray] | None
-    ) -> ChangeEvent | None:
+    def _changes(self, motion: float, lead: float | None) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
         last = self._last
         if last is not None:
@@ -496,7 +496,7 @@ class PayloadEstimator:
             self._told = ""
         touched = self._ongoing is not None and self._ongoing.untouched is not None
         least = -float(self._tare[0])
-        change = self._detector.detect(self._state, self._clock.still, least, departure, touched, self._is_held)
+        change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._is_held)
         suspected = self._detector.suspected
         event = None
         if change is not None:
@@ -622,9 +622,9 @@ class PayloadEstimator:
             if row.surprise(going.loaded) > consistent:  # if the payload has changed, it has just now
                 going.loaded = self._opened(going.loaded)
             going.loaded, _ = correct(going.loaded, *row, np.ones(n))
-            lead = self._detector.lead_of_payload(self._departure(row, going.untouched))
-            if not self._is_weight(going.untouched, going.loaded):
-                lead = -math.inf
+            lead = -math.inf
+            if self._is_weight(going.untouched, going.loaded):
+                lead = self._lead_of_payload(row, going.untouched)
             going.weighs = going.weighs + dt if lead > CLEAR else 0.0
             going.probability = 1.0 / (1.0 + math.exp(min(-lead, 50.0)))
             if not pending and going.back >= BACK:
