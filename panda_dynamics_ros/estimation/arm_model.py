@@ -25,7 +25,8 @@ d        what changes with posture and velocity: one Ornstein-Uhlenbeck process 
          var w = sigma^2 (1 - a^2) and a = exp(-u). Its clock u runs with time in motion and where the joint's dry
          friction turns; at rest the error of a description stays what it is. sigma is learnt. While somebody touches
          the arm, d is what the hand does: large, and it changes with time.
-e        white noise, whose variance is learnt, and a slow ripple of the sensors that does not average out.
+e        white noise, whose variance is learnt, that of the torque signal itself, which is measured, and a slow ripple
+         of the sensors that does not average out.
 
 Gains of single joints are not in phi: its links and offsets explain as much of the torques. A, Y and y pass the same
 two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a regressor that shares the
@@ -314,6 +315,27 @@ def _link_errors(link: InertialParameters) -> FloatArray:
     return np.column_stack(columns)
 
 
+@compiled
+def follow_density(tau, steps, age, last, density):
+    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N torques (N, n), in place; the new age, s.
+
+    Second differences of white noise of variance r have the variance 6 r; what else changes from sample to sample is
+    small. age: of the stream, which starts again where `steps` (N,) has a zero. last:
+    (2, n), the torque and its first difference.
+    """
+    for k in range(steps.shape[0]):
+        age = age + steps[k] if steps[k] > 0.0 else 0.0
+        for i in range(tau.shape[1]):
+            change = tau[k, i] - last[0, i]
+            if age > steps[k] > 0.0:
+                seen = (change - last[1, i]) ** 2 * steps[k] / 6.0
+                if age > WHITE_PRIOR:
+                    seen = min(seen, OUTLIER * density[i])
+                density[i] += steps[k] / min(LEVEL_MEMORY, age) * (seen - density[i])
+            last[0, i], last[1, i] = tau[k, i], change
+    return age
+
+
 class Noise:
     """Level and clock of one arm's disturbance, and the white noise beside it, learnt by expectation maximisation.
 
@@ -340,7 +362,11 @@ class Noise:
         n = len(self._std)
         self.ratio, self.unexplained, self.share = np.ones((3, n))
         self.white, self._motion = (WHITE * self._std) ** 2, 0.0
-        self._turned = np.zeros(n)
+        self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
+
+    def hear(self, tau: FloatArray, steps: FloatArray) -> None:
+        """Follow the noise of N torques (N, n), N m, each of which comes `steps` (N,) s after the one before, or 0."""
+        self._age = follow_density(tau, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:
         """Come to a state in which a residual map leaves this share (n,) of the variance open."""
@@ -361,10 +387,15 @@ class Noise:
             time = (slow * time + known * np.minimum(time, DRIFT_TIME)) / (slow + known)
         return np.exp(-motion_time / time - TURN * over)
 
-    def white_variance(self, not_averaged: float) -> FloatArray:
-        """(n,), (N m)^2, of e; `not_averaged`: share of the disturbance's variance that a slow stream aliases."""
+    def white_variance(self, dt: float, not_averaged: float) -> FloatArray:
+        """(n,), (N m)^2, of e, of which there is a value each `dt` s.
+
+        The noise of the torque signal counts by its spectral density, since neighbours share what the filters have
+        spread. `not_averaged`: share of the disturbance's variance that a slow stream aliases.
+        """
         u = self.unexplained
-        return u * (self.white + self._least) + (1.0 - u) * self._quick + not_averaged * self.std**2
+        modelled = u * (self.white + self._least) + (1.0 - u) * self._quick
+        return modelled + not_averaged * self.std**2 + self._density / dt
 
     def learn(self, motion_time: float, d: FloatArray, variance: FloatArray, nu: FloatArray, S: FloatArray) -> None:
         """Follow the disturbance, known as d and its variance (n,), and innovations nu of variance S (n,).

@@ -379,6 +379,7 @@ class PayloadEstimator:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
+        self._noise.hear(rows.tau[part], steps[part])
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
@@ -434,7 +435,7 @@ class PayloadEstimator:
             self._state, self._estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        row = _Row(Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(aliased))
+        row = _Row(Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(dt, aliased))
         corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
