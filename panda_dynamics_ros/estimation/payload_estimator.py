@@ -39,6 +39,7 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.hypotheses import (
+    CHANGES,
     CLEAR,
     CONTACT,
     LOAD,
@@ -59,7 +60,7 @@ from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, co
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
-from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
+from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import (
     ARM,
     TORQUE,
@@ -108,7 +109,7 @@ class _Ongoing:
     Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes
     at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
-    weighs: s for which the torque has been what the first one expects, and a payload's. probability: of the second one.
+    weighs: s for which the torque has been what the first one expects, and a payload's.
     """
 
     place: slice
@@ -120,7 +121,6 @@ class _Ongoing:
     unrest: float = UNREST
     back: float = 0.0
     weighs: float = 0.0
-    probability: float = 0.0
 
 
 class _Row(NamedTuple):
@@ -627,7 +627,6 @@ class PayloadEstimator:
             if self._is_weight(going.untouched, going.loaded):
                 lead = self._lead_of_payload(row, going.untouched)
             going.weighs = going.weighs + dt if lead > CLEAR else 0.0
-            going.probability = 1.0 / (1.0 + math.exp(min(-lead, 50.0)))
             if not pending and going.back >= BACK:
                 self._return_to(going.untouched)
                 self._ongoing = None
@@ -692,13 +691,16 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        doubts = np.zeros((2, PARAMETERS))  # one sigma each
-        if self._is_undecided:  # the 95 % interval holds for a weight and for a push
-            before = pending.before if pending else last.before.mean[THETA] if last else estimate.vector
-            doubts[0] = PUSH * (estimate.vector - before)
-        elif going is not None and going.loaded is not None:  # for a touch and for a payload
-            doubts[0] = math.sqrt(going.probability) * (estimate.vector - going.loaded.mean[THETA])
+        other, covariance = estimate.vector, estimate.covariance  # other: what is carried if not this
+        if self._is_undecided:
+            other = pending.before if pending else last.before.mean[THETA] if last else other
+        elif going is not None and going.loaded is not None:  # a touch may also hide a change
+            other = going.loaded.mean[THETA]
+            changed = 1.0 - math.exp(-CHANGES * (self._stamp - going.onset))
+            covariance = covariance + changed * np.diag(self.options.prior_std**2)
+        covariance = covariance + PUSH**2 * np.outer(estimate.vector - other, estimate.vector - other)
         if pending is None and going is not None and going.untouched is None:  # it has gone on since
-            lag = LAG * 2.0 / self.regression.pole
-            doubts[1, going.place] = lag / WITHIN * (state.mean[going.place] - going.slow)
-        return replace(estimate, covariance=estimate.covariance + doubts.T @ doubts) if doubts.any() else estimate
+            lag = LAG * 2.0 / self.regression.pole / WITHIN * (state.mean[going.place] - going.slow)
+            covariance[going.place, going.place] += np.outer(lag, lag)
+        flags = identifiable(estimate.vector, covariance, self.options)
+        return replace(estimate, covariance=checks.read_only(covariance), identifiable=flags)
