@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm."""
+"""`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm.
+
+With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 
 from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
-from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run
+from benchmarks.cycle.signals import SIGNALS
+from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_signals
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
@@ -50,11 +54,31 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     )
 
 
+def show_signals(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
+    """A table of one kind of arm."""
+    rows = []
+    for signal in SIGNALS:
+        of = [w for w in weighed if w.robot == signal]
+        seen = [w for w in watched if w.robot == signal]
+        squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in of if w.after == t]) for t in TIMES]
+        errors = " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares)
+        unnoticed = f"{sum(w.unnoticed for w in seen)} of {sum(w.changes for w in seen)}"
+        wrong, worst = sum(len(w.false_events) for w in seen), max(w.worst for w in seen)
+        rows.append([signal, errors, *_held(of)[:2], f"{worst:.1f}", str(wrong), unnoticed])
+    minutes = sum(w.duration for w in watched) / 60.0 / len(SIGNALS)
+    columns = ("signal", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas", "false events", "missed")
+    console().print(table(f"{robot}: {minutes:.0f} minutes of each signal, 0.1 to 3 kg", columns, rows))
+
+
 def _held(weighed: Sequence[Weighed]) -> tuple[str, str, str]:
     masses = np.array([w.mass_sigmas for w in weighed])
     coms = np.array([s for w in weighed for s in w.com_sigmas])
     com = f"{np.mean(coms <= Z95):.2f} of {len(coms)}" if len(coms) else "none flagged"
     return f"{np.mean(masses <= Z95):.2f} of {len(masses)}", com, f"{masses.max():.1f}"
+
+
+def _parted(results: Sequence[Weighed | Watched]) -> tuple[list[Weighed], list[Watched]]:
+    return [r for r in results if isinstance(r, Weighed)], [r for r in results if isinstance(r, Watched)]
 
 
 def main() -> None:
@@ -67,6 +91,7 @@ def main() -> None:
         "--at-rest", type=float, default=AT_REST, help="share of the residual that time changes, 0 to 1"
     )
     options.add_argument("--no-simple", action="store_true", help="the estimator only")
+    options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
     args = options.parse_args()
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [
@@ -74,9 +99,13 @@ def main() -> None:
         for robot in args.robots
         for seed in range(args.first, args.first + arms)
     ]
+    if args.signals:
+        for robot in args.robots:
+            found = run_jobs(run_signals, [job for job in jobs if job.robot == robot], args.processes)
+            show_signals(robot, *_parted(found))
+        return
     results = run_jobs(run, jobs, args.processes)
-    weighed = [each for each in results if isinstance(each, Weighed)]
-    watched = [each for each in results if isinstance(each, Watched)]
+    weighed, watched = _parted(results)
     if args.json:
         print_json({"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]})
         return

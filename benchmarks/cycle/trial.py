@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
 from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, steady
+from benchmarks.cycle.signals import SIGNALS
 
 TIMES = (1.0, 2.0)  # s after a load is complete
 ESTIMATOR, BRISK = "estimator", "panda, brisk motion"
@@ -50,6 +51,8 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
         since = max(each.end for each in loads if each.end <= h.end + 1e-9)
         for after in np.arange(1.0, until - h.end, 1.0):
             k = int(np.searchsorted(r.stamp, h.end + after))
+            if r.stamp[k] >= until:  # of a slow stream
+                break
             truth = r.truth[k]
             sigma = abs(track.mass[k] - truth[0]) / track.mass_std[k]
             sigmas.append(float(sigma))
@@ -62,7 +65,7 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
             flagged = tuple(com[track.com_known[k] > 0.0].tolist())
             found.append(Weighed(r.robot.name, h.kind, float(truth[0]), float(after), errors, float(sigma), flagged))
     if not r.happenings:
-        each_second = slice(1000, None, 1000)
+        each_second = np.searchsorted(r.stamp, np.arange(1.0, r.stamp[-1]))
         sigmas += (np.abs(track.mass[each_second]) / track.mass_std[each_second]).tolist()
     return found, _watched(r, track.events, max(sigmas))
 
@@ -107,4 +110,16 @@ def run(job: Job) -> list[Weighed | Watched]:
     for name, recording in others.items():
         weighed, watched = judge(recording, estimated(recording), None)
         found += [*(replace(each, robot=name) for each in weighed), replace(watched, robot=name)]
+    return found
+
+
+def run_signals(job: Job) -> list[Weighed | Watched]:
+    """Cycles and an empty hand by each of `SIGNALS`, judged, in a worker process; `robot` is the signal's name."""
+    recordings = cycles(job.robot, job.seed, at_rest=job.at_rest), empty(job.robot, job.seed, job.empty_for)
+    found: list[Weighed | Watched] = []
+    for name, signal in SIGNALS.items():
+        for recording in recordings:
+            heard = signal(recording, np.random.default_rng([job.seed, 9]))
+            weighed, watched = judge(heard, estimated(heard), None)
+            found += [*(replace(each, robot=name) for each in weighed), replace(watched, robot=name)]
     return found

@@ -12,7 +12,7 @@ phi      what the description has wrong for good, standard normal. Each column o
     links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
                  directions that move the torques most (principal components over the arm's range of motion)
     tilt         of the base, about its two horizontal axes: the change of the gravity torques
-    delay        of the torque signal: minus the rate of the gravity torques
+    delay        of the torque signal: minus the rate of gravity and dry friction
     common gain  of all torques: what the description expects of the arm and of what it carries. A gain of the load
                  cannot be told from its mass, so that it is learnt from the arm's own torques
     offset       of each joint's torque: 1
@@ -84,7 +84,8 @@ _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the 
 def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum, bias):
     """Terms (n, k + 5) of all columns, as `regression` has them, in place.
 
-    They are links, tilts, and [friction, viscous, soft, rotor, gravity] of each joint; `std` (n, 5) is for `TERMS`.
+    They are links, tilts, and [friction, viscous, soft, rotor, gravity with dry friction] of each joint; `std` (n, 5)
+    is for `TERMS`.
     Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of the links, which
     are `moving` so many, or as gravity; the last table is the arm's.
     """
@@ -101,6 +102,7 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     for i in range(n):
         for k in range(3):
             momentum[i, last + k] = 0.0
+        bias[i, last + 4] += memory[i, 1] * s[i]
         bias[i, last] = std[i, 1] * dry[i] * s[i]
         bias[i, last + 1] = std[i, 2] * dq[i]
         bias[i, last + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
