@@ -24,7 +24,7 @@ from panda_dynamics_ros.checks import FloatArray
 
 TOUCHED, PUSHED = 2.0, 4.0  # N
 LEAST, VARIES, EDGE = 2.0, 0.1, 0.3  # s; share of the force; s left out where it comes and goes
-SETTLED, LATE, RISING = 1.5, 0.15, 1.0  # s: after the start; after 4 N; before them, while the force rises
+SETTLED, RISING = 1.5, 1.0  # s: after the start; before 4 N, while the force rises
 GRAVITY = 9.81  # m/s^2
 
 

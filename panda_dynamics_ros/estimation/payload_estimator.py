@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,11 +92,10 @@ ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 @dataclass
 class _Happening:
-    """The last change of the payload that was adopted: what was known before, its jump and how much moved since."""
+    """The last change of the payload that was adopted: what was known before, and s of motion since."""
 
     kind: str
     onset: float
-    jump: float
     before: GaussianState
     moved: float = 0.0
     decided: bool = False
@@ -104,21 +103,37 @@ class _Happening:
 
 @dataclass
 class _Ongoing:
-    """What goes on for a while: somebody touches the arm, or what is carried becomes more or less.
+    """What goes on since `onset`: a part of the state, at `place`, may change quickly.
 
-    Meanwhile a part of the state, at `place`, may change quickly. slow: its mean with a delay of `WITHIN`. What comes
-    at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it. Of a touch,
-    untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
-    weighs: s for which the torque has been what the first one expects, and a payload's.
+    slow: its mean with a delay of `WITHIN`. unrest: mean square of its departure from that, over its variance.
     """
 
     place: slice
     slow: FloatArray
     onset: float
-    untouched: GaussianState | None = None
-    loaded: GaussianState | None = None
+    unrest: float = field(default=UNREST, kw_only=True)
+
+
+@dataclass
+class _Flow(_Ongoing):
+    """What is carried becomes more or less.
+
+    What comes at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it.
+    """
+
     until_motion: bool = False
-    unrest: float = UNREST
+
+
+@dataclass
+class _Touch(_Ongoing):
+    """Somebody touches the arm.
+
+    untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
+    weighs: s for which the torque has been what the first one expects, and a payload's.
+    """
+
+    untouched: GaussianState
+    loaded: GaussianState
     back: float = 0.0
     weighs: float = 0.0
 
@@ -195,7 +210,7 @@ class PayloadEstimator:
         self._noise.restart()
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
-        self._ongoing: _Ongoing | None = None
+        self._ongoing: _Flow | _Touch | None = None
         self._since_fade = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
         self._last: _Happening | None = None
@@ -421,11 +436,11 @@ class PayloadEstimator:
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
         decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
-        if going is not None and going.untouched is not None and going.loaded is not None:
+        if isinstance(going, _Touch):
             going.untouched, going.loaded = (predict(each, decay, std) for each in (going.untouched, going.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
-        if going is not None and going.untouched is None:
+        if isinstance(going, _Flow):
             P, place = state.covariance.diagonal()[THETA], np.arange(PARAMETERS)
             rate = MORE**2 if going.until_motion else 1.0
             state.covariance[place, place] += (
@@ -495,8 +510,7 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        touched = self._ongoing is not None and self._ongoing.untouched is not None
-        least = -float(self._tare[0])
+        touched, least = isinstance(self._ongoing, _Touch), -float(self._tare[0])
         change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._is_held)
         suspected = self._detector.suspected
         event = None
@@ -531,37 +545,35 @@ class PayloadEstimator:
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
         before, moments = self._before(onset), slice(0, MOMENTS)
-        jump = float(change.jump[0])
         if change.kind == CONTACT:
             self._state = self._present
-            going, d = self._ongoing, self._state.mean[self._d]
-            if going is None or going.untouched is None:
-                self._ongoing = _Ongoing(self._d, d, onset, before, self._opened(self._with_past(before)))
-            else:  # one touch after the other
-                self._ongoing = replace(going, slow=d, unrest=UNREST)
+            d, loaded = self._state.mean[self._d], self._opened(self._with_past(before))
+            if isinstance(self._ongoing, _Touch):  # one touch after the other
+                self._ongoing.slow, self._ongoing.unrest = d, UNREST
+            else:
+                self._ongoing = _Touch(self._d, d, onset, before, loaded)
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
-            self._last = _Happening(self._found, onset, jump, before)
+            self._last = _Happening(self._found, onset, before)
             rests = self._clock.still > 0.0
             if rests or change.is_ramp:  # more may follow
                 slow = self._state.mean[moments]
                 if not rests:  # a mean with a delay of `WITHIN` lags behind what has come so far by so much
                     slow = slow - WITHIN / change.age * change.jump[:MOMENTS]
-                self._ongoing = _Ongoing(moments, slow, onset, until_motion=rests)
+                self._ongoing = _Flow(moments, slow, onset, rests)
         else:  # it comes on gradually: what was learnt meanwhile is wrong
             self._return_to(before)
             self._state = self._opened(self._with_past(before))
             self._remember(onset)
-            self._ongoing = _Ongoing(moments, self._state.mean[moments], onset)
-            self._last = _Happening(self._found, onset, jump, before)
+            self._ongoing = _Flow(moments, self._state.mean[moments], onset)
+            self._last = _Happening(self._found, onset, before)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
 
     def _adopted(self, change: Change) -> GaussianState:
         """The state after a change of the payload, which follows what is known to be carried."""
-        flows = self._ongoing is not None and self._ongoing.untouched is None
-        return change.adopted(self.options.prior_std, self._gain, self._is_held, flows)
+        return change.adopted(self.options.prior_std, self._gain, self._is_held, isinstance(self._ongoing, _Flow))
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
@@ -609,60 +621,54 @@ class PayloadEstimator:
     def _look_at_what_goes_on(self, dt: float, motion: float, row: _Row) -> ChangeEvent | None:
         """Whether it is over, and the event of a touch that turns out to be a payload.
 
-        It is over when the state changes no more than by chance, a touch in motion only, and also when its torque has
-        gone, or is what a payload would have brought.
+        It is over when the state changes no more than by chance. Of a touch only motion tells that: at rest it may last
+        as it is.
         """
-        going = self._ongoing
-        if going is None:
-            return None
-        touches, pending, event = going.untouched is not None, self._detector.pending is not None, None
-        if going.untouched is not None and going.loaded is not None:
-            n = self.robot.n
-            consistent = n + CONSISTENT * math.sqrt(2.0 * n)
-            going.back = going.back + dt if row.surprise(going.untouched) < consistent else 0.0
-            if row.surprise(going.loaded) > consistent:  # if the payload has changed, it has just now
-                going.loaded = self._opened(going.loaded)
-            going.loaded, _ = correct(going.loaded, *row, np.ones(n))
-            lead = -math.inf
-            if self._is_weight(going.untouched, going.loaded):
-                lead = self._lead_of_payload(row, going.untouched)
-            going.weighs = going.weighs + dt if lead > CLEAR else 0.0
-            if not pending and going.back >= BACK:
-                self._return_to(going.untouched)
-                self._ongoing = None
-            elif not pending and going.weighs >= PASSED:
-                event = self._take_as_payload(going, going.untouched, going.loaded)
-            if self._ongoing is None:
-                self._detector.restart(size=len(self._state.mean))
-                self._history.clear()
-                return event
-        if pending:
-            return None
-        x = self._state.mean[going.place]
-        std = self._noise.std if touches else np.sqrt(self._state.covariance.diagonal()[going.place])
+        going, event = self._ongoing, None
+        if isinstance(going, _Touch):
+            event = self._look_at_touch(going, dt, row)
+        if going is None or self._ongoing is not going or self._detector.pending is not None:
+            return event
+        x, std, tells = self._state.mean[going.place], self._noise.std, motion
+        if isinstance(going, _Flow):
+            std, tells = np.sqrt(self._state.covariance.diagonal()[going.place]), dt
         going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
         z = (x - going.slow) / std
-        tells = motion if touches else dt  # at rest nothing tells what lasts from what a hand holds
         going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        if motion > SLOW * dt if going.until_motion else going.unrest < QUIET:
+        until_motion = isinstance(going, _Flow) and going.until_motion
+        if motion > SLOW * dt if until_motion else going.unrest < QUIET:
             self._ongoing = None
-        return None
+        return event
+
+    def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
+        """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
+        n, event, lead = self.robot.n, None, -math.inf
+        consistent = n + CONSISTENT * math.sqrt(2.0 * n)
+        touch.back = touch.back + dt if row.surprise(touch.untouched) < consistent else 0.0
+        if row.surprise(touch.loaded) > consistent:  # if the payload has changed, it has just now
+            touch.loaded = self._opened(touch.loaded)
+        touch.loaded, _ = correct(touch.loaded, *row, np.ones(n))
+        if self._is_weight(touch.untouched, touch.loaded):
+            lead = self._lead_of_payload(row, touch.untouched)
+        touch.weighs = touch.weighs + dt if lead > CLEAR else 0.0
+        if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED):
+            return None
+        self._return_to(touch.untouched)
+        self._ongoing = None
+        if touch.back < BACK:  # what seemed to touch the arm, or came with a touch, is a payload
+            is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
+            event, self._state = self._event(PICK if is_more else RELEASE, touch.onset), touch.loaded
+            self._remember(touch.onset)
+            self._last = _Happening(self._found, touch.onset, touch.untouched)
+        self._detector.restart(size=len(self._state.mean))
+        self._history.clear()
+        return event
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""
         before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
         held_std, std = (math.sqrt(state.covariance[0, 0]) for state in (untouched, loaded))
         return abs(after - before) > 2.0 * std and can_change(before, held_std, after, 0.0, self.options.max_mass)
-
-    def _take_as_payload(self, going: _Ongoing, untouched: GaussianState, loaded: GaussianState) -> ChangeEvent | None:
-        """What seemed to touch the arm, or came with a touch, is a payload."""
-        jump = float(loaded.mean[0] - untouched.mean[0])
-        event = self._event(PICK if jump > 0.0 else RELEASE, going.onset)
-        self._return_to(untouched)
-        self._state, self._ongoing = loaded, None
-        self._remember(going.onset)
-        self._last = _Happening(self._found, going.onset, jump, untouched)
-        return event
 
     # ---- what is said
 
@@ -694,12 +700,12 @@ class PayloadEstimator:
         other, covariance = estimate.vector, estimate.covariance  # other: what is carried if not this
         if self._is_undecided:
             other = pending.before if pending else last.before.mean[THETA] if last else other
-        elif going is not None and going.loaded is not None:  # a touch may also hide a change
+        elif isinstance(going, _Touch):  # it may also hide a change
             other = going.loaded.mean[THETA]
             changed = 1.0 - math.exp(-CHANGES * (self._stamp - going.onset))
             covariance = covariance + changed * np.diag(self.options.prior_std**2)
         covariance = covariance + PUSH**2 * np.outer(estimate.vector - other, estimate.vector - other)
-        if pending is None and going is not None and going.untouched is None:  # it has gone on since
+        if pending is None and isinstance(going, _Flow):  # it has gone on since
             lag = LAG * 2.0 / self.regression.pole / WITHIN * (state.mean[going.place] - going.slow)
             covariance[going.place, going.place] += np.outer(lag, lag)
         flags = identifiable(estimate.vector, covariance, self.options)
