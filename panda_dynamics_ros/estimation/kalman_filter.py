@@ -51,9 +51,13 @@ class GaussianState:
         return GaussianState(self.mean + share * change, self.covariance - share * gain @ cross.T + spread)
 
     def mixed(self, other: GaussianState, share: float) -> GaussianState:
-        """The Gaussian of the same mean and covariance as the mixture with `other`, of the probability `share`."""
-        between = other.mean - self.mean
-        covariance = (1.0 - share) * self.covariance + share * other.covariance
+        """The Gaussian of the same mean and covariance as the mixture with `other`, of the probability `share`.
+
+        What `other` has beyond the entries of this state is left out.
+        """
+        N = len(self.mean)
+        between = other.mean[:N] - self.mean
+        covariance = (1.0 - share) * self.covariance + share * other.covariance[:N, :N]
         return GaussianState(
             self.mean + share * between, covariance + share * (1.0 - share) * np.outer(between, between)
         )

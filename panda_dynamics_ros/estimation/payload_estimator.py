@@ -129,13 +129,14 @@ class _Touch(_Ongoing):
     """Somebody touches the arm.
 
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
-    weighs: s for which the torque has been what the first one expects, and a payload's.
+    weighs: s for which the torque has been what the first one expects, and a payload's. lead: log Bayes factor of that.
     """
 
     untouched: GaussianState
     loaded: GaussianState
     back: float = 0.0
     weighs: float = 0.0
+    lead: float = -math.inf
 
 
 class _Row(NamedTuple):
@@ -324,10 +325,7 @@ class PayloadEstimator:
             return self._state
         if change is not self._seen[0]:
             if pending is None:
-                size = len(self._state.mean)  # without the payload before
-                adopted = self._adopted(change)
-                with_it = GaussianState(adopted.mean[:size], adopted.covariance[:size, :size])
-                adopted = self._state.mixed(with_it, probability)
+                adopted = self._state.mixed(self._adopted(change), probability)
             elif pending.kind == CONTACT:
                 adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
             else:
@@ -638,23 +636,26 @@ class PayloadEstimator:
         until_motion = isinstance(going, _Flow) and going.until_motion
         if motion > SLOW * dt if until_motion else going.unrest < QUIET:
             self._ongoing = None
+            if isinstance(going, _Touch):  # what came with it may stay
+                probability = 1.0 / (1.0 + math.exp(min(-going.lead, 50.0)))
+                self._state = self._state.mixed(going.loaded, probability)
         return event
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
-        n, event, lead = self.robot.n, None, -math.inf
+        n = self.robot.n
         consistent = n + CONSISTENT * math.sqrt(2.0 * n)
         touch.back = touch.back + dt if row.surprise(touch.untouched) < consistent else 0.0
         if row.surprise(touch.loaded) > consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(n))
-        if self._is_weight(touch.untouched, touch.loaded):
-            lead = self._lead_of_payload(row, touch.untouched)
-        touch.weighs = touch.weighs + dt if lead > CLEAR else 0.0
+        is_weight = self._is_weight(touch.untouched, touch.loaded)
+        touch.lead = self._lead_of_payload(row, touch.untouched) if is_weight else -math.inf
+        touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
         if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED):
             return None
+        event, self._ongoing = None, None
         self._return_to(touch.untouched)
-        self._ongoing = None
         if touch.back < BACK:  # what seemed to touch the arm, or came with a touch, is a payload
             is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
             event, self._state = self._event(PICK if is_more else RELEASE, touch.onset), touch.loaded
