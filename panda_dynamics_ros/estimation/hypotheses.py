@@ -205,19 +205,15 @@ def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatA
     its covariance. Y: (n, 10), regressor of the payload. shares: (10,), its prior standard deviation per kg.
     sigma: (n,), N m, of the residual.
     """
-
-    def evidence(covariance: FloatArray) -> float:
-        L = np.linalg.cholesky(S + covariance)
-        z = np.linalg.solve(L, nu)
-        return float(-0.5 * (z @ z) - np.log(L.diagonal()).sum())
-
     Y, n = Y * shares, len(nu)
-    payloads = [evidence(size**2 * Y @ Y.T) for size in SIZES]
-    up_to = np.tri(n)  # a contact loads the joints up to its link
-    touches = [evidence(np.diag((size * sigma * joints) ** 2)) for size in TOUCHES for joints in up_to]
-    return float(np.logaddexp.reduce(payloads) - math.log(len(payloads)) - np.logaddexp.reduce(touches)) + math.log(
-        len(touches)
-    )
+    payloads = SIZES[:, None, None] ** 2 * (Y @ Y.T)
+    stds = (TOUCHES[:, None, None] * sigma * np.tri(n)).reshape(-1, n)  # a contact loads the joints up to its link
+    L = np.linalg.cholesky(S + np.concatenate((payloads, stds[:, None] ** 2 * np.eye(n))))
+    z = np.linalg.solve(L, nu[:, None])[..., 0]
+    evidence = -0.5 * (z * z).sum(axis=1) - np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+    of_payload, of_touch = np.split(evidence, [len(SIZES)])
+    lead = np.logaddexp.reduce(of_payload) - np.logaddexp.reduce(of_touch)
+    return float(lead) + math.log(len(of_touch) / len(of_payload))
 
 
 def nothing_is_carried(mass: float, variance: float, odds: float) -> float:

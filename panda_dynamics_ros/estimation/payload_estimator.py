@@ -698,6 +698,8 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
+        if going is None and not self._is_undecided:
+            return estimate
         other, covariance = estimate.vector, estimate.covariance  # other: what is carried if not this
         if self._is_undecided:
             other = pending.before if pending else last.before.mean[THETA] if last else other
