@@ -23,6 +23,7 @@ CHANGED = "something changed"
 ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
 UNDECIDED = "a weight or a steady push"
+TOUCHED = "something touches the arm"
 
 NORMAL_95 = 1.96
 """Standard deviations to either side of a mean that hold 95 % of a normal distribution."""
@@ -128,8 +129,8 @@ class PayloadEstimate:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether what has come may be a weight or a steady push."""
-        return self.status == UNDECIDED
+        """Whether a hand, or what seems to be one, is in doubt with a payload: the interval of the mass holds both."""
+        return self.status in (UNDECIDED, TOUCHED)
 
     @property
     def is_carried(self) -> bool:

@@ -31,6 +31,7 @@ from panda_dynamics_ros.estimation.estimate import (
     ESTIMATING,
     SETTLING,
     STANDSTILL,
+    TOUCHED,
     UNDECIDED,
     WAITING,
     ArmMemory,
@@ -474,6 +475,8 @@ class PayloadEstimator:
             self._body, status = ConsistentBody(), CHANGED
         elif self._is_undecided:
             status = UNDECIDED
+        elif isinstance(self._ongoing, _Touch):
+            status = TOUCHED
         self._estimate = self._published(status, event)
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:

@@ -17,7 +17,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques, pose
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import com_covariance
+from panda_dynamics_ros.estimation.estimate import LIGHTEST_PAYLOAD, com_covariance
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import second_moments
@@ -180,10 +180,10 @@ def link_radii(robot: RobotDescription) -> FloatArray:
 def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     """CoM, its 95 % ellipsoid, the equivalent box and the mass in words, in the flange frame; layer `payload`.
 
-    Nothing is drawn where nothing is carried (`PayloadEstimate.is_carried`), and no box before the moments of inertia
-    are identifiable.
+    Nothing is drawn where nothing is carried (`PayloadEstimate.is_carried`) and no hand is in doubt with it, and no box
+    before the moments of inertia are identifiable.
     """
-    if not estimate.is_carried:
+    if not estimate.is_carried and not (estimate.is_undecided and estimate.mass > LIGHTEST_PAYLOAD):
         return ()
     com = estimate.com
     variances, axes = np.linalg.eigh(com_covariance(estimate.mass, com, estimate.covariance))

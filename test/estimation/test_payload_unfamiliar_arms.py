@@ -125,6 +125,7 @@ def test_what_is_handed_over_during_a_touch_is_weighed(panda, seed):
     _, estimates = followed(panda, motion, tau)
     assert kinds(estimates)[0] == "contact"
     assert {"load", "pick"} & set(kinds(estimates))
+    assert {each.status for each in estimates if 6.5 < each.stamp < 6.6} == {"something touches the arm"}
     told = [each for each in estimates if 6.5 < each.stamp < 6.6 or each.stamp > 8.0]
     assert all(abs(each.mass - PAYLOAD.mass) < 1.96 * each.std[0] for each in told)
 

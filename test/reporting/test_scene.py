@@ -8,7 +8,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import com_covariance
+from panda_dynamics_ros.estimation.estimate import TOUCHED, com_covariance
 from panda_dynamics_ros.reporting.scene import (
     ARROW,
     BOX,
@@ -94,6 +94,14 @@ def test_an_inertia_that_nobody_knows_has_no_box():
     assert payload_primitives(estimate_of(0.04, 0.001)) == ()  # nothing is carried
     known, unknown = (by_name(payload_primitives(estimate_of(1.0, identifiable=flag))) for flag in (True, False))
     assert known.keys() - unknown.keys() == {"payload/box"}
+
+
+def test_a_hand_does_not_hide_what_is_carried():
+    in_doubt = estimate_of(1.0, 0.6)
+    assert payload_primitives(in_doubt) == ()
+    touched = by_name(payload_primitives(replace(in_doubt, status=TOUCHED)))
+    assert "payload/mass" in touched
+    assert payload_primitives(replace(estimate_of(0.04, 0.6), status=TOUCHED)) == ()
 
 
 def test_the_doubt_about_the_centre_is_that_of_samples(rng):
