@@ -81,6 +81,10 @@ def _parted(results: Sequence[Weighed | Watched]) -> tuple[list[Weighed], list[W
     return [r for r in results if isinstance(r, Weighed)], [r for r in results if isinstance(r, Watched)]
 
 
+def _as_dicts(weighed: Sequence[Weighed], watched: Sequence[Watched]) -> dict[str, list[dict[str, object]]]:
+    return {"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]}
+
+
 def main() -> None:
     """Run the benchmark."""
     options = parser("cycle", "Payloads picked up at rest")
@@ -100,14 +104,20 @@ def main() -> None:
         for seed in range(args.first, args.first + arms)
     ]
     if args.signals:
-        for robot in args.robots:
-            found = run_jobs(run_signals, [job for job in jobs if job.robot == robot], args.processes)
-            show_signals(robot, *_parted(found))
+        found = {
+            robot: _parted(run_jobs(run_signals, [job for job in jobs if job.robot == robot], args.processes))
+            for robot in args.robots
+        }
+        if args.json:
+            print_json({robot: _as_dicts(*parts) for robot, parts in found.items()})
+        else:
+            for robot, parts in found.items():
+                show_signals(robot, *parts)
         return
     results = run_jobs(run, jobs, args.processes)
     weighed, watched = _parted(results)
     if args.json:
-        print_json({"weighed": [asdict(w) for w in weighed], "watched": [asdict(w) for w in watched]})
+        print_json(_as_dicts(weighed, watched))
         return
     for robot in dict.fromkeys(w.robot for w in weighed):
         show(robot, [w for w in weighed if w.robot == robot], [w for w in watched if w.robot == robot])

@@ -65,7 +65,7 @@ SIGNALS: dict[str, Signal] = {
     "50 Hz": _at(50.0),
     "30 Hz": _at(30.0),
     "20 % of the samples lost": _lost,
-    "stamps up to some 2 ms late": _jitter,
+    "stamps some 2 ms late": _jitter,
     "torques in steps of 0.1 N m": lambda r, rng: replace(r, tau=np.round(r.tau / 0.1) * 0.1),
     "torques with white noise of 0.5 N m": _with_torque(lambda r, rng: 0.5 * rng.standard_normal(r.tau.shape)),
     "velocities with white noise of 0.02 rad/s": lambda r, rng: replace(

@@ -85,9 +85,8 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     """Terms (n, k + 5) of all columns, as `regression` has them, in place.
 
     They are links, tilts, and [friction, viscous, soft, rotor, gravity with dry friction] of each joint; `std` (n, 5)
-    is for `TERMS`.
-    Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of the links, which
-    are `moving` so many, or as gravity; the last table is the arm's.
+    is for `TERMS`. Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of
+    the links, which are `moving` so many, or as gravity; the last table is the arm's.
     """
     n, last = q.shape[0], tables.shape[0] - 1
     frames, work = scratch((n, 12)), scratch((n, 18))
@@ -321,9 +320,10 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 def follow_density(tau, steps, age, last, density):
     """Follow the spectral density (n,), (N m)^2 s, of the white noise of N torques (N, n), in place; the new age, s.
 
-    Second differences of white noise of variance r have the variance 6 r; what else changes from sample to sample is
-    small. age: of the stream, which starts again where `steps` (N,) has a zero. last:
-    (2, n), the torque and its first difference.
+    Second differences of white noise of variance r have the variance 6 r; those of the torque itself are small.
+
+    age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), the torque and its first
+    difference.
     """
     for k in range(steps.shape[0]):
         age = age + steps[k] if steps[k] > 0.0 else 0.0
@@ -366,8 +366,8 @@ class Noise:
         self.white, self._motion = (WHITE * self._std) ** 2, 0.0
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
-    def hear(self, tau: FloatArray, steps: FloatArray) -> None:
-        """Follow the noise of N torques (N, n), N m, each of which comes `steps` (N,) s after the one before, or 0."""
+    def measure(self, tau: FloatArray, steps: FloatArray) -> None:
+        """Follow the noise of N torques (N, n), N m. steps: (N,), s since the one before; 0 where a stream starts."""
         self._age = follow_density(tau, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:

@@ -104,7 +104,7 @@ class _Happening:
 
 @dataclass
 class _Ongoing:
-    """What goes on since `onset`: a part of the state, at `place`, may change quickly.
+    """What has gone on since `onset`: a part of the state, at `place`, may change quickly.
 
     slow: its mean with a delay of `WITHIN`. unrest: mean square of its departure from that, over its variance.
     """
@@ -393,7 +393,7 @@ class PayloadEstimator:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
         part = slice(k, end)
         self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
-        self._noise.hear(rows.tau[part], steps[part])
+        self._noise.measure(rows.tau[part], steps[part])
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
@@ -548,11 +548,11 @@ class PayloadEstimator:
         before, moments = self._before(onset), slice(0, MOMENTS)
         if change.kind == CONTACT:
             self._state = self._present
-            d, loaded = self._state.mean[self._d], self._opened(self._with_past(before))
+            d = self._state.mean[self._d]
             if isinstance(self._ongoing, _Touch):  # one touch after the other
                 self._ongoing.slow, self._ongoing.unrest = d, UNREST
             else:
-                self._ongoing = _Touch(self._d, d, onset, before, loaded)
+                self._ongoing = _Touch(self._d, d, onset, before, self._opened(self._with_past(before)))
         elif change.fits:
             self._state = self._without_past(self._adopted(change), onset)
             self._last = _Happening(self._found, onset, before)
