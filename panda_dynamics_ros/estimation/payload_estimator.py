@@ -139,6 +139,11 @@ class _Touch(_Ongoing):
     weighs: float = 0.0
     lead: float = -math.inf
 
+    @property
+    def probability(self) -> float:
+        """That the payload has changed instead."""
+        return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
+
 
 class _Row(NamedTuple):
     """The measurement of one update: y = Y theta + d + A phi + e, with e of `variance` (n,); see `correct`."""
@@ -640,8 +645,7 @@ class PayloadEstimator:
         if motion > SLOW * dt if until_motion else going.unrest < QUIET:
             self._ongoing = None
             if isinstance(going, _Touch):  # what came with it may stay
-                probability = 1.0 / (1.0 + math.exp(min(-going.lead, 50.0)))
-                self._state = self._state.mixed(going.loaded, probability)
+                self._state = self._state.mixed(going.loaded, going.probability)
         return event
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
@@ -703,14 +707,14 @@ class PayloadEstimator:
         )  # fmt: skip
         if going is None and not self._is_undecided:
             return estimate
-        other, covariance = estimate.vector, estimate.covariance  # other: what is carried if not this
+        other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
             other = pending.before if pending else last.before.mean[THETA] if last else other
         elif isinstance(going, _Touch):  # it may also hide a change
-            other = going.loaded.mean[THETA]
+            other, share = going.loaded.mean[THETA], going.probability
             changed = 1.0 - math.exp(-CHANGES * (self._stamp - going.onset))
             covariance = covariance + changed * np.diag(self.options.prior_std**2)
-        covariance = covariance + PUSH**2 * np.outer(estimate.vector - other, estimate.vector - other)
+        covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         if pending is None and isinstance(going, _Flow):  # it has gone on since
             lag = LAG * 2.0 / self.regression.pole / WITHIN * (state.mean[going.place] - going.slow)
             covariance[going.place, going.place] += np.outer(lag, lag)
