@@ -38,7 +38,6 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, F
 
 def _answers() -> None:
     robot = load_robot("panda")
-    ArmMonitor(robot)
     robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
     store_pose(np.eye(4), np.empty(7))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.external_torques import ContactWrench, WrenchEstimator
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
+from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
@@ -107,12 +109,17 @@ class ArmMonitor:
         **options: float,
     ) -> None:
         self.robot = robot
-        self.payload_estimator = PayloadEstimator(robot, shape=shape, **options)
+        self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.schedule = PublicationSchedule(publish_period_s)
         self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
-        self._dynamics_validator = SampleValidator(robot, self.payload_estimator.options.max_gap_s)
+        self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options).max_gap_s)
         self._learnt_at, self._unexplained = -math.inf, np.ones(robot.n)
+
+    @cached_property
+    def payload_estimator(self) -> PayloadEstimator:
+        """The payload estimator, made at its first use: who needs torques alone, or at once, does not wait for it."""
+        return PayloadEstimator(self.robot, shape=self._shape, **self._options)
 
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
@@ -181,16 +188,14 @@ class ArmMonitor:
         payload: bool = True,
     ) -> None:  # fmt: skip
         """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
-        estimator, self._is_due = self.payload_estimator, False
-        said = estimator.residual, self.contact_detector.external_torques, self._unexplained
-        validator = estimator.validator if payload else self._dynamics_validator
+        self._is_due, validator, residual = False, self._dynamics_validator, np.full(self.robot.n, math.nan)
+        if payload:
+            validator, residual = self.payload_estimator.validator, self.payload_estimator.residual
+        said = residual, self.contact_detector.external_torques, self._unexplained
         kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
-            was = estimator.estimate
             if payload:
-                estimator.ignore()
-            if found is not None and estimator.estimate is not was:
-                found.estimates.append((0, estimator.estimate, False))
+                self._ignore(found)
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
             rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
@@ -200,6 +205,13 @@ class ArmMonitor:
                 self._follow_dynamics(rows, steps[part], kept[part], found)
         if found is not None:
             _fill(found, kept, *said)
+
+    def _ignore(self, found: ArmRows | None) -> None:
+        """Some samples are not used: the payload estimator may have something to say of that."""
+        was = self.payload_estimator.estimate
+        self.payload_estimator.ignore()
+        if found is not None and self.payload_estimator.estimate is not was:
+            found.estimates.append((0, self.payload_estimator.estimate, False))
 
     def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None) -> None:
         estimator, k = self.payload_estimator, 0
