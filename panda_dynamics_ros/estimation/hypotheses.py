@@ -50,14 +50,11 @@ SIZES = np.array([0.3, 1.0, 3.0])
 TOUCHES = np.array([3.0, 10.0, 30.0])
 """One sigma of a contact's torques, in standard deviations of the residual."""
 SETTLED = 0.2
-"""By how much friction settles anew under a weight or at a stop, one sigma, as a share of residual and dry friction."""
+"""By how much friction settles anew under a weight, one sigma, as a share of residual and dry friction."""
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
 change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
-IN_MOTION = 0.6
-"""Share of a payload's evidence that counts where the arm has moved since the onset: the model of the residual is only
-roughly right then. Free motion of real arms reaches 9, a hand that guides one 19."""
 DEGREES = 20.0
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
@@ -146,7 +143,7 @@ def log_mean_exp(terms):
 
 @compiled
 def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least, evidence):
-    """Evidence (slots, 3) of a payload's jump, of a contact and of friction that has settled anew, in every slot.
+    """Evidence (slots, 2) of a payload's jump and of a contact, in every slot.
 
     It is 0 where it cannot reach `least` (slots,).
     """
@@ -177,11 +174,6 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
                 of_touch[s * n + link] = fits[link] - penalties[link]
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
-        if evidence[slot, 0] > 0.0 or evidence[slot, 1] > 0.0:
-            for i in range(n):
-                variance[i] = settled[i] ** 2
-            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
-            evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 
 def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
@@ -258,14 +250,11 @@ class Change:
         """Whether a jump or a ramp explains what was seen since."""
         return self.misfit < 1.0
 
-    def adopted(
-        self, payload_std: FloatArray, gain: tuple[int, float], carried: bool = False, flows: bool = False
-    ) -> GaussianState:
+    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], is_known: bool) -> GaussianState:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
         Was something carried before a pick, or is after a release? See `nothing_is_carried`: both answers count
-        by their probability. What was picked up before is
-        `carried`, and what `flows` is not put down.
+        by their probability, unless it `is_known` to be something.
 
         A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
         place of g in the state, and its one sigma.
@@ -273,7 +262,7 @@ class Change:
         N, (k, sigma) = len(self.state.mean), gain
         P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
         state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
-        if not (carried if self.kind == PICK else flows):
+        if not is_known:
             place = past if self.kind == PICK else THETA
             mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
             empty = nothing_is_carried(float(mass), float(variance), EMPTY_ODDS)
@@ -322,9 +311,8 @@ class ChangeDetector:
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
-        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
+        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
         self._age, self._past, self._followed = np.full(slots, math.inf), np.zeros(slots), 0.0
-        self._carried = False
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -383,16 +371,13 @@ class ChangeDetector:
         least_mass: float = 0.0,
         present_lead: float | None = None,
         touched: bool = False,
-        carried: bool = False,
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        still: s for which the arm has stood. touched: whether something touches the arm. carried: whether a payload
-        has been picked up.
+        still: s for which the arm has stood. touched: whether something touches the arm.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead` (`lead_of_payload`).
         """
-        self._carried = carried
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._places[1]]
             ramps[touched | (ramps < still)] = math.inf
@@ -401,18 +386,13 @@ class ChangeDetector:
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
             self._evidence,
         )  # fmt: skip
-        change = self._clear_change(alive, state, still, least_mass, present_lead)
+        change = self._clear_change(alive, state, least_mass, present_lead)
         if self.pending is None:
-            self._suspect(alive, state, still, least_mass)
+            self._suspect(alive, state, least_mass)
         return change
 
     def _clear_change(
-        self,
-        alive: np.ndarray,
-        state: GaussianState,
-        still: float,
-        least_mass: float,
-        present_lead: float | None,
+        self, alive: np.ndarray, state: GaussianState, least_mass: float, present_lead: float | None
     ) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
@@ -420,11 +400,10 @@ class ChangeDetector:
         if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
-        touch, of_stop = float(self._evidence[slots[1], 1]), self._of_stop(slots[1], still)
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (
-            self._counted(slots[0], 0, still) > EVIDENCE,
-            tempered(touch, self._chi[slots[1]])[1] > EVIDENCE and touch - of_stop > CLEAR,
+            self._counted(slots[0], 0)[0] > EVIDENCE,
+            self._counted(slots[1], 1)[1] > EVIDENCE,
         )
         if self.pending is None and not any(clear):
             return None
@@ -443,13 +422,13 @@ class ChangeDetector:
         self.suspected = None
         return self.pending
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState, still: float, least_mass: float) -> None:
+    def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> None:
         """Suspect the likeliest ramp by the probability of all, and drop what is followed no longer."""
         over = self._age > self._lifetime
         self.suspected, self.is_last_look = None, False
         ramps = alive[(alive >= self._jumps) & (self._evidence[alive, 0] != 0.0)]
         if ramps.size:
-            payload, touch = ([self._prior + self._counted(s, kind, still) for s in ramps] for kind in (0, 1))
+            payload, touch = ([self._prior + self._counted(s, kind)[0] for s in ramps] for kind in (0, 1))
             of_any = np.logaddexp.reduce(payload)
             probability = math.exp(of_any - np.logaddexp.reduce([0.0, of_any, *touch]))
             likeliest = int(ramps[np.argmax(payload)])
@@ -458,14 +437,9 @@ class ChangeDetector:
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
         self._age[over] = math.inf
 
-    def _of_stop(self, slot: int, still: float) -> float:
-        """Evidence of friction that settles at a stop within `PASSED`: that is no payload, and no touch."""
-        return float(self._evidence[slot, 2]) if 0.0 < still <= PASSED + self._age[slot] else 0.0
-
-    def _counted(self, slot: int, kind: int, still: float) -> float:
-        """Evidence of a payload's change (kind 0) or of a touch (1), as far as it counts."""
-        share = 1.0 if self._age[slot] < still else IN_MOTION  # whether the arm has moved since the onset
-        return share * tempered(self._evidence[slot, kind] - self._of_stop(slot, still), self._chi[slot])[0]
+    def _counted(self, slot: int, kind: int) -> tuple[float, float]:
+        """Evidence of a payload's change (kind 0) or of a touch (1); see `tempered`."""
+        return tempered(float(self._evidence[slot, kind]), self._chi[slot])
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""
@@ -508,10 +482,6 @@ class ChangeDetector:
         """Whether the mass can change so: what is there afterwards can be carried, and what is released was there."""
         before, after = float(change.before[0]) - least_mass, float(change.state.mean[0]) - least_mass
         variance, std = float(change.before_covariance[0, 0]), math.sqrt(change.state.covariance[0, 0])
-        if after < before and not self._carried:
-            empty = nothing_is_carried(before, variance, START_ODDS)
-            if empty > math.exp(-CLEAR):
-                return False
         return can_change(before, math.sqrt(variance), after, std, self._max_mass)
 
 

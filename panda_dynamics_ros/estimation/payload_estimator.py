@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.estimation.arm_model import SLOW, TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
+from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
     ESTIMATING,
@@ -77,17 +77,13 @@ from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
-LOADING, MORE = 1.0, 0.1
-"""s, within which what is carried may become anything else where it does not come at once; share of that, in standard
-deviations, of what may follow a jump at rest."""
+LOADING, FLOW = 1.0, 2.0
+"""s, within which what is carried may become anything else where it does not come at once; for which it may go on."""
 ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
-LAG = 2.0  # by which the state follows what flows later, in delays of the low-pass filters: one is its own
-UNREST, QUIET, WITHIN, CALM = 10.0, 2.0, 0.5, 1.0
-"""Mean square of the change `WITHIN` s, over its variance: at first, and below which nothing goes on any more; s, of
-the mean."""
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
+LONGEST = 10.0  # s, of a touch
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
@@ -103,36 +99,14 @@ class _Happening:
 
 
 @dataclass
-class _Ongoing:
-    """What has gone on since `onset`: a part of the state, at `place`, may change quickly.
-
-    slow: its mean with a delay of `WITHIN`. unrest: mean square of its departure from that, over its variance.
-    """
-
-    place: slice
-    slow: FloatArray
-    onset: float
-    unrest: float = field(default=UNREST, kw_only=True)
-
-
-@dataclass
-class _Flow(_Ongoing):
-    """What is carried becomes more or less.
-
-    What comes at rest comes `until_motion`: nothing is handed over or poured any more when the arm goes off with it.
-    """
-
-    until_motion: bool = False
-
-
-@dataclass
-class _Touch(_Ongoing):
-    """Somebody touches the arm.
+class _Touch:
+    """Somebody has touched the arm since `onset`.
 
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
     weighs: s for which the torque has been what the first one expects, and a payload's. lead: log Bayes factor of that.
     """
 
+    onset: float
     untouched: GaussianState
     loaded: GaussianState
     back: float = 0.0
@@ -217,7 +191,8 @@ class PayloadEstimator:
         self._noise.restart()
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
-        self._ongoing: _Flow | _Touch | None = None
+        self._touch: _Touch | None = None
+        self._flow_end = -math.inf
         self._since_fade = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
         self._last: _Happening | None = None
@@ -411,7 +386,7 @@ class PayloadEstimator:
         self._settle_pending()
         self._resumed = self._stamp + dt
         self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-        self._ongoing = None
+        self._touch, self._flow_end = None, -math.inf
         self._restart_filters()
 
     def final_state(self) -> GaussianState:
@@ -439,17 +414,14 @@ class PayloadEstimator:
             noise.enter(filtered[:, UNEXPLAINED].copy())
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
-        decay, std, going = noise.decay(motion, s), noise.std, self._ongoing
-        if isinstance(going, _Touch):
-            going.untouched, going.loaded = (predict(each, decay, std) for each in (going.untouched, going.loaded))
+        decay, std, touch = noise.decay(motion, s), noise.std, self._touch
+        if touch is not None:
+            touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
-        if isinstance(going, _Flow):
+        if self._stamp < self._flow_end:
             P, place = state.covariance.diagonal()[THETA], np.arange(PARAMETERS)
-            rate = MORE**2 if going.until_motion else 1.0
-            state.covariance[place, place] += (
-                rate * min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
-            )
+            state.covariance[place, place] += min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
         if not self.regression.settled:
             self._state, self._estimate = state, self._published(SETTLING)
             return
@@ -470,7 +442,8 @@ class PayloadEstimator:
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
-        event = self._look_at_what_goes_on(dt, motion, row) or event
+        if self._touch is not None:
+            event = self._look_at_touch(self._touch, dt, row) or event
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
         if self._plausibility.update(torque, y, self._residual, motion):
@@ -480,13 +453,13 @@ class PayloadEstimator:
             self._body, status = ConsistentBody(), CHANGED
         elif self._is_undecided:
             status = UNDECIDED
-        elif isinstance(self._ongoing, _Touch):
+        elif self._touch is not None:
             status = TOUCHED
         self._estimate = self._published(status, event)
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
         """Let what is known fade with the motion, and learn the level of the noise."""
-        if motion <= 0.0 or self._ongoing is not None:
+        if motion <= 0.0 or self._touch is not None or self._stamp < self._flow_end:
             return
         self._since_fade += motion
         if self._since_fade > 0.1:  # s: it is slow
@@ -500,9 +473,8 @@ class PayloadEstimator:
 
     def _lead_of_payload(self, row: _Row, before: GaussianState) -> float:
         """Log Bayes factor of a payload against a contact, one of which has come since the state was `before`."""
-        left = self._settled if self._clock.still > 0.0 else self._noise.std
-        prior = self.options.prior_std
-        return lead_of_payload(*row.departure(before, left), row.Y, prior / prior[0], self.robot.residual.std)
+        departure, prior = row.departure(before, self._noise.std), self.options.prior_std
+        return lead_of_payload(*departure, row.Y, prior / prior[0], self.robot.residual.std)
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
@@ -516,8 +488,8 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        touched, least = isinstance(self._ongoing, _Touch), -float(self._tare[0])
-        change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._is_held)
+        touched, least = self._touch is not None, -float(self._tare[0])
+        change = self._detector.detect(self._state, self._clock.still, least, lead, touched)
         suspected = self._detector.suspected
         event = None
         if change is not None:
@@ -550,36 +522,37 @@ class PayloadEstimator:
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
-        before, moments = self._before(onset), slice(0, MOMENTS)
+        before = self._before(onset)
         if change.kind == CONTACT:
             self._state = self._present
-            d = self._state.mean[self._d]
-            if isinstance(self._ongoing, _Touch):  # one touch after the other
-                self._ongoing.slow, self._ongoing.unrest = d, UNREST
-            else:
-                self._ongoing = _Touch(self._d, d, onset, before, self._opened(self._with_past(before)))
-        elif change.fits:
-            self._state = self._without_past(self._adopted(change), onset)
-            self._last = _Happening(self._found, onset, before)
-            rests = self._clock.still > 0.0
-            if rests or change.is_ramp:  # more may follow
-                slow = self._state.mean[moments]
-                if not rests:  # a mean with a delay of `WITHIN` lags behind what has come so far by so much
-                    slow = slow - WITHIN / change.age * change.jump[:MOMENTS]
-                self._ongoing = _Flow(moments, slow, onset, rests)
-        else:  # it comes on gradually: what was learnt meanwhile is wrong
-            self._return_to(before)
-            self._state = self._opened(self._with_past(before))
-            self._remember(onset)
-            self._ongoing = _Flow(moments, self._state.mean[moments], onset)
-            self._last = _Happening(self._found, onset, before)
+            self._flow_end = -math.inf
+            if self._touch is None:  # else it is one touch after the other
+                self._touch = _Touch(onset, before, self._opened(self._with_past(before)))
+        else:
+            if change.fits:
+                self._state = self._without_past(self._adopted(change), onset)
+            else:  # it comes on gradually: what was learnt meanwhile is wrong
+                self._return_to(before)
+                self._state = self._opened(self._with_past(before))
+                self._remember(onset)
+            if change.is_ramp or not change.fits:  # more may follow
+                self._flow_end = self._stamp + FLOW
+            self._touch, self._last = None, _Happening(self._found, onset, before)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
 
     def _adopted(self, change: Change) -> GaussianState:
-        """The state after a change of the payload, which follows what is known to be carried."""
-        return change.adopted(self.options.prior_std, self._gain, self._is_held, isinstance(self._ongoing, _Flow))
+        """The state after a change of the payload.
+
+        What was picked up is carried until it is put down, and what is put down little by little is poured.
+        """
+        last, is_known = self._last, False
+        if last is not None and change.kind == PICK:
+            is_known = last.kind in (PICK, LOAD)
+        elif last is not None:
+            is_known = last.kind == RELEASE and self._stamp - change.age - last.onset < ONE_CHANGE
+        return change.adopted(self.options.prior_std, self._gain, is_known)
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, without the payload before it, which are its last entries."""
@@ -601,11 +574,6 @@ class PayloadEstimator:
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
 
     @property
-    def _is_held(self) -> bool:
-        """Whether something has been picked up and not put down."""
-        return self._last is not None and self._last.kind in (PICK, LOAD)
-
-    @property
     def _is_undecided(self) -> bool:
         """Whether what has come may be a weight or a steady push."""
         pending, last = self._detector.pending, self._last
@@ -624,30 +592,6 @@ class PayloadEstimator:
         opened.covariance[place, place] += np.concatenate((self.options.prior_std, self._settled)) ** 2
         return opened
 
-    def _look_at_what_goes_on(self, dt: float, motion: float, row: _Row) -> ChangeEvent | None:
-        """Whether it is over, and the event of a touch that turns out to be a payload.
-
-        It is over when the state changes no more than by chance. Of a touch only motion tells that: at rest it may last
-        as it is.
-        """
-        going, event = self._ongoing, None
-        if isinstance(going, _Touch):
-            event = self._look_at_touch(going, dt, row)
-        if going is None or self._ongoing is not going or self._detector.pending is not None:
-            return event
-        x, std, tells = self._state.mean[going.place], self._noise.std, motion
-        if isinstance(going, _Flow):
-            std, tells = np.sqrt(self._state.covariance.diagonal()[going.place]), dt
-        going.slow = going.slow + (1.0 - math.exp(-dt / WITHIN)) * (x - going.slow)
-        z = (x - going.slow) / std
-        going.unrest += (1.0 - math.exp(-tells / CALM)) * (min(float(z @ z) / len(z), UNREST) - going.unrest)
-        until_motion = isinstance(going, _Flow) and going.until_motion
-        if motion > SLOW * dt if until_motion else going.unrest < QUIET:
-            self._ongoing = None
-            if isinstance(going, _Touch):  # what came with it may stay
-                self._state = self._state.mixed(going.loaded, going.probability)
-        return event
-
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         n = self.robot.n
@@ -659,9 +603,13 @@ class PayloadEstimator:
         is_weight = self._is_weight(touch.untouched, touch.loaded)
         touch.lead = self._lead_of_payload(row, touch.untouched) if is_weight else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
-        if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED):
+        lasts = self._stamp - touch.onset > LONGEST
+        if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED and not lasts):
             return None
-        event, self._ongoing = None, None
+        event, self._touch = None, None
+        if touch.back < BACK and touch.weighs < PASSED:  # what lasts is no touch, and may hide a payload
+            self._state = self._state.mixed(touch.loaded, touch.probability)
+            return None
         self._return_to(touch.untouched)
         if touch.back < BACK:  # what seemed to touch the arm, or came with a touch, is a payload
             is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
@@ -691,10 +639,10 @@ class PayloadEstimator:
         self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        state, pending, last, going = self._present, self._detector.pending, self._last, self._ongoing
+        state, pending, last, touch = self._present, self._detector.pending, self._last, self._touch
         theta = GaussianState(state.mean[THETA].copy(), state.covariance[THETA, THETA].copy())
         if (
-            last is None and pending is None and going is None and theta.mean[0] > 0.0
+            last is None and pending is None and touch is None and theta.mean[0] > 0.0
         ):  # there from the start, if at all
             # The interval stays that of a payload: one may have come unnoticed.
             empty = nothing_is_carried(float(theta.mean[0]), float(theta.covariance[0, 0]), START_ODDS)
@@ -705,18 +653,15 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        if going is None and not self._is_undecided:
+        if touch is None and not self._is_undecided:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
             other = pending.before if pending else last.before.mean[THETA] if last else other
-        elif isinstance(going, _Touch):  # it may also hide a change
-            other, share = going.loaded.mean[THETA], going.probability
-            changed = 1.0 - math.exp(-CHANGES * (self._stamp - going.onset))
+        elif touch is not None:  # it may also hide a change
+            other, share = touch.loaded.mean[THETA], touch.probability
+            changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))
             covariance = covariance + changed * np.diag(self.options.prior_std**2)
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
-        if pending is None and isinstance(going, _Flow):  # it has gone on since
-            lag = LAG * 2.0 / self.regression.pole / WITHIN * (state.mean[going.place] - going.slow)
-            covariance[going.place, going.place] += np.outer(lag, lag)
         flags = identifiable(estimate.vector, covariance, self.options)
         return replace(estimate, covariance=checks.read_only(covariance), identifiable=flags)
