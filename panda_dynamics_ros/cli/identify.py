@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
@@ -21,6 +19,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 from panda_dynamics_ros.untrusted import replacing
 
+FIGURES = ("torque_rms", "prior_torque_rms", "cross_validated_rms", "tilt")
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
 
 
@@ -87,8 +86,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "robot": fit.robot.name,
         "prior": fit.prior.name,
         **{name: getattr(fit, name) for name in ("samples", "outliers", "condition_number")},
-        **{name: floats(getattr(fit, name)) for name in ("torque_rms", "prior_torque_rms", "tilt")},
-        "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
+        **{name: floats(getattr(fit, name)) for name in FIGURES},
         "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "problems": list(fit.problems),

@@ -21,9 +21,10 @@ def test_nothing_at_all():
         pdr.identify([])
 
 
-def test_too_short(panda):
-    with pytest.raises(DataError, match=r"at least 2 s of motion, got 1\.\d+ s"):
-        pdr.identify(record(panda, 1.5), robot=panda)
+@pytest.mark.parametrize(("duration", "words"), [(0.055, r"0\.4 s of samples"), (2.5, r"3 s of motion .* got 2\.3")])
+def test_too_short(panda, duration, words):
+    with pytest.raises(DataError, match=f"expected at least {words}"):
+        pdr.identify(record(panda, duration), robot=panda)
 
 
 def test_standing_still(panda):
