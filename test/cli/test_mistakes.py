@@ -53,7 +53,7 @@ MISTAKES = [
     ("replay empty.db3", "empty.db3: expected"),
     ("replay other.mcap", "other.mcap: expected"),
     ("simulate other.csv", "expected one period of a motion of 7 joints"),
-    ("simulate none.csv", "expected an existing file"),
+    ("simulate none.csv", "none.csv: expected a file, got none"),
     ("weigh", "one of the arguments --simulate --plan --loaded is required"),
     ("weigh --simulate --plan", "argument --plan: not allowed with argument --simulate"),
     ("weigh --loaded x.csv", "--unloaded: expected recordings beside those of --loaded, and only then, got none"),

@@ -127,18 +127,15 @@ def test_the_same_seed_gives_the_same_samples(panda):
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        (pdr.InertialParameters.zero(), "expected a mass above 0"),
-        (pdr.InertialParameters(50.0, np.zeros(3), np.eye(3)), "up to 10 kg, got 50"),
-        (
-            pdr.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 0.1, 0.1])),
-            "expected an inertia that a body can have",
-        ),
-        (1.0, "expected InertialParameters, got float"),
+        (pdr.InertialParameters.zero(), r"mass=0\.0"),
+        (pdr.InertialParameters(50.0, np.zeros(3), np.eye(3)), r"mass=50\.0"),
+        (pdr.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 0.1, 0.1])), r"inertia=array\(\[\[1\."),
+        (None, "None"),
     ],
 )
 def test_bad_payloads(panda, payload, message):
     plant = ideal(panda)
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises(ArgumentError, match=f"expected a body that can exist, of up to 10 kg, got .*{message}"):
         plant.attach(payload)
     assert plant.truth.mass == 0.0  # the plant is as it was
 
