@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, output
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.recordings.limits import LATEST_STAMP
@@ -18,13 +18,14 @@ from panda_dynamics_ros.reporting.summary import events_text
 from panda_dynamics_ros.untrusted import read_text
 
 EXAMPLES = "panda-dynamics compare published identified"
+OPTIONS = [
+    *(
+        options.option(name, "folder that `replay` or `demo` has written", metavar="DIR")
+        for name in ("first", "second")
+    ),
+    options.output("compare.png", "FILE", "the picture"),
+]
 LARGEST_FILE = 32 << 20  # bytes of summary.json and of payload.csv
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    for name in ("first", "second"):
-        parser.add_argument(name, metavar="DIR", help="folder that `replay` or `demo` has written")
-    add(parser, output("compare.png", "FILE", "the picture"), JSON)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -34,8 +35,7 @@ def run(args: argparse.Namespace) -> None:
     folders = [args.first, args.second]
     summaries, curves = zip(*(_result(folder) for folder in folders), strict=True)
     names = folders if Path(folders[0]).name == Path(folders[1]).name else [Path(folder).name for folder in folders]
-    shortest, longest = sorted((table["t"] for table in curves), key=lambda time: float(time[-1]))
-    time = np.union1d(longest, shortest)  # s
+    time = np.union1d(*(table["t"] for table in curves))  # s
     drawn = {name: _curves(table, time) for name, table in zip(names, curves, strict=True)}
     args.output.parent.mkdir(parents=True, exist_ok=True)
     picture = plot_payload(time, drawn, args.output, f"{names[0]} and {names[1]}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COM, JSON, add, check_replaceable, number, output
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
@@ -23,6 +23,13 @@ from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
+OPTIONS = [
+    options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
+    options.COM,
+    options.number("--duration", 22.0, "S", "duration in robot time"),
+    options.number("--seed", 0, "N", "seed of the simulated arm's imperfections"),
+    options.output("demo_output"),
+]
 INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
 PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
@@ -32,13 +39,6 @@ START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 
 class DemoError(PandaDynamicsError, RuntimeError):
     """A node of the demo did not start, or ended by itself."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    mass = number("--payload-mass", 1.0, "KG", "mass of the payload")
-    duration = number("--duration", 22.0, "S", "duration in robot time")
-    seed = number("--seed", 0, "N", "seed of the simulated arm's imperfections")
-    add(parser, mass, COM, duration, seed, output("demo_output"), JSON)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
-    check_replaceable(args.output, "recording")
+    options.check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
         monitoring() as seen,

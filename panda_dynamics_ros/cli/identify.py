@@ -21,23 +21,18 @@ from panda_dynamics_ros.untrusted import replacing
 
 FIGURES = ("torque_rms", "prior_torque_rms", "cross_validated_rms", "tilt")
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
-    parser.add_argument("data", nargs="+", metavar="DATA", help=data)
-    options.add_robot(parser)
-    options.add(
-        parser,
-        *options.RECORDING,
-        options.output("my_panda.yaml", "FILE", "the robot file"),
-        options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
-        options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
-        options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
-        options.flag("--force", "write the result even if it is implausible"),
-        options.JSON,
-    )
+DATA = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
+OPTIONS = [
+    options.option("data", DATA, nargs="+", metavar="DATA"),
+    *options.ROBOT,
+    *options.RECORDING,
+    options.output("my_panda.yaml", "FILE", "the robot file"),
+    options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
+    options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
+    options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
+    options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
+    options.flag("--force", "write the result even if it is implausible"),
+]
 
 
 def run(args: argparse.Namespace) -> None:

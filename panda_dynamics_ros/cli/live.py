@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import VIEW, add, add_robot, flag, load_arm, opened_view, option
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
@@ -26,26 +26,19 @@ from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
 EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
+BINDING = "Python binding of libfranka (default: those installed, in turn)"
+OPTIONS = [
+    options.option("ip", "the robot's address or host name", metavar="IP"),
+    *options.ROBOT,
+    options.option("--binding", BINDING, choices=(AUTO, *BINDINGS), default=AUTO),
+    options.option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
+    options.option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
+    options.flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
+    *options.VIEW,
+]
 PERIOD = 0.25  # s, between two tables
 Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None and why there is none
 Record = Callable[[FrankaState], None]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ip", metavar="IP", help="the robot's address or host name")
-    add_robot(parser)
-    # What the robot says of itself holds, unless the user says otherwise.
-    parser.set_defaults(robot="", end_effector="")
-    binding = "Python binding of libfranka (default: those installed, in turn)"
-    add(
-        parser,
-        option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),
-        option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
-        option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
-        flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
-        *VIEW,
-        flag("--json", "print a summary as JSON at the end, nothing else"),
-    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -61,13 +54,14 @@ def run(args: argparse.Namespace) -> None:
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
-        # The arm as the robot describes itself, where the user does not.
-        own = not args.end_effector
-        args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
-        robot: RobotDescription = load_arm(args)
-        robot = with_own_end_effector(robot, state) if own else robot
+        args.robot = args.robot or connection.robot  # as the robot describes itself, where the user does not
+        robot: RobotDescription = options.load_arm(args)
+        robot = with_own_end_effector(robot, state) if args.end_effector is None else robot
         live = Live(robot, connection, FrankaStream(connection, say), state)
-        with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publisher(args, robot) as publish:
+        with (
+            options.opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view,
+            _publisher(args, robot) as publish,
+        ):
             live.follow(args, view, publish, record)
     if args.json:
         print(json.dumps(live.summary()), flush=True)

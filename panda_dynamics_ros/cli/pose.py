@@ -11,7 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
@@ -27,37 +27,29 @@ READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray
     ),
     "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
 }
-WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # key, heading, conversion
-    "matrix": ("{title} as a matrix, m", lambda T: T),
-    "column_major": ("column-major, m", pose.to_column_major),
-    "translation": ("translation x y z, m", lambda T: T[:3, 3]),
-    "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
-    "measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
+WRITERS: dict[str, dict[str, tuple[str, Callable[[FloatArray], FloatArray]]]] = {  # by key: heading, conversion
+    "matrix": {"matrix": ("{title} as a matrix, m", lambda T: T)},
+    "column-major": {"column_major": ("column-major, m", pose.to_column_major)},
+    "quaternion": {
+        "translation": ("translation x y z, m", lambda T: T[:3, 3]),
+        "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
+    },
+    "measure-pose": {"measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose)},
 }
-FORMATS = {
-    "matrix": ("matrix",),
-    "column-major": ("column_major",),
-    "quaternion": ("translation", "quaternion"),
-    "measure-pose": ("measure_pose",),
-}
-"""What each choice of `--to` prints."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
-    parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
-    add_robot(parser)
-    add(
-        parser.add_mutually_exclusive_group(required=True),
-        option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),
-        option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
-    )
-    add(
-        parser,
-        option("--to", "formats to print (default: all)", nargs="+", choices=FORMATS, metavar="FORMAT"),
-        option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
-        JSON,
-    )
+FROM = "format of VALUES: " + "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
+OPTIONS = [
+    options.option("values", "the pose, or - for standard input", nargs="*", metavar="VALUES"),
+    *options.ROBOT,
+    options.Group(
+        "",
+        [
+            options.option("--from", FROM, dest="source", choices=READERS),
+            options.option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+        ],
+    ),
+    options.option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
+    options.option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -65,15 +57,15 @@ def run(args: argparse.Namespace) -> None:
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
-        q, robot = _numbers(args.q, "--q"), load_arm(args)
-        radians(q.tolist(), "--q")
+        q, robot = _numbers(args.q, "--q"), options.load_arm(args)
+        options.radians(q.tolist(), "--q")
         title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
         values, (counts, words, convert) = _numbers(args.values, "VALUES"), READERS[args.source]
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
-    chosen = {key: WRITERS[key] for name in dict.fromkeys(args.to or FORMATS) for key in FORMATS[name]}
+    chosen = {key: writer for name in args.to or WRITERS for key, writer in WRITERS[name].items()}
     if args.json:
         print(json.dumps({key: convert(T).tolist() for key, (_, convert) in chosen.items()}))
         return

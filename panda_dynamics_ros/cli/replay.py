@@ -30,29 +30,27 @@ panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
 """
 CONTRADICTED = 3
 """Exit code of --strict where the recording contradicts the arm, or what was declared."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("bag", nargs="?", metavar="BAG", help=bag)
-    example = "replay the recording of a simulated Panda that comes with this package"
-    unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
-    options.add(what, options.flag("--example", example))
-    options.add_robot(parser)
-    options.add_payload_options(parser)
-    formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
-    options.add(
-        parser,
-        *options.RECORDING,
-        options.output("replay_output"),
-        options.option("--bag-format", formats, choices=(*STORAGES, "none")),
-        *options.VIEW,
-        options.number("--rate", 1.0, "R", "speed of --view, times real time"),
-        options.flag("--smooth", "estimate each payload from all samples while it was carried"),
-        options.option("--unloaded", unloaded, type=float, nargs="+", default=[], metavar="T"),
-        options.JSON,
-    )
+BAG = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
+FORMATS = "storage of DIR/results (default: mcap, if rosbags is installed)"
+UNLOADED = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
+OPTIONS = [
+    options.Group(
+        "",
+        [
+            options.option("bag", BAG, nargs="?", metavar="BAG"),
+            options.flag("--example", "replay the recording of a simulated Panda that comes with this package"),
+        ],
+    ),
+    *options.ROBOT,
+    *options.payload(),
+    *options.RECORDING,
+    options.output("replay_output"),
+    options.option("--bag-format", FORMATS, choices=(*STORAGES, "none")),
+    *options.VIEW,
+    options.number("--rate", 1.0, "R", "speed of --view, times real time"),
+    options.flag("--smooth", "estimate each payload from all samples while it was carried"),
+    options.option("--unloaded", UNLOADED, type=float, nargs="+", default=[], metavar="T"),
+]
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ import urdf_texts
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import cli
 from panda_dynamics_ros.cli import main, pose
-from panda_dynamics_ros.cli.options import add_robot, load_arm
+from panda_dynamics_ros.cli.options import ROBOT, add, load_arm
 from panda_dynamics_ros.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +109,7 @@ def test_a_command_loads_no_other():
 
 def arm(*words: str) -> pdr.RobotModel:
     parser = argparse.ArgumentParser()
-    add_robot(parser)
+    add(parser, ROBOT)
     return load_arm(parser.parse_args(words))
 
 
