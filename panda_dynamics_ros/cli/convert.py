@@ -6,7 +6,6 @@ from pathlib import Path
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
 panda-dynamics convert log.csv recording
@@ -29,8 +28,6 @@ def run(args: argparse.Namespace) -> None:
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.reporting.console import print_results, summary_rows
 
-    if args.output.exists() and not args.overwrite:
-        raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
     checks.not_an_input(args.output, [args.log], "DIR")
     robot = options.load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns, episode=args.episode)

@@ -12,7 +12,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, PandaDynamicsError
+from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
@@ -20,6 +20,8 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.simulation.plant import payload_cube
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
@@ -43,8 +45,7 @@ class DemoError(PandaDynamicsError, RuntimeError):
 
 def run(args: argparse.Namespace) -> None:
     """Run the demo, report, write the files."""
-    if not 0.0 < args.payload_mass <= 10.0:
-        raise ArgumentError(f"--payload-mass: expected kg in (0, 10], got {args.payload_mass:g}")
+    truth = payload_cube(args.payload_mass, args.payload_com)
     checks.number(args.duration, "--duration", minimum=10.0)  # settle, pick, find, put down
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.
     environment = isolated_environment(1 + os.getpid() % 100)
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
-    _report(seen, args)
+    _report(seen, args, truth)
 
 
 def _follow(
@@ -116,17 +117,15 @@ def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:
     ]
 
 
-def _report(seen: Any, args: argparse.Namespace) -> None:
+def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
     from panda_dynamics_ros.reporting.plots import write_replay_files
-    from panda_dynamics_ros.simulation.plant import payload_cube
 
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, overwrite=True)
     data = load_dataset(bag, robot)
     offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], float(data.stamp[0])
     picked, released = (start + share * args.duration for share in (PICK, RELEASE))
-    truth = payload_cube(args.payload_mass, args.payload_com)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
     stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))

@@ -5,7 +5,6 @@ import argparse
 import contextlib
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
+from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
@@ -37,8 +36,6 @@ OPTIONS = [
     *options.VIEW,
 ]
 PERIOD = 0.25  # s, between two tables
-Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None and why there is none
-Record = Callable[[FrankaState], None]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -58,23 +55,50 @@ def run(args: argparse.Namespace) -> None:
         robot: RobotDescription = options.load_arm(args)
         robot = with_own_end_effector(robot, state) if args.end_effector is None else robot
         live = Live(robot, connection, FrankaStream(connection, say), state)
-        with (
-            options.opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view,
-            _publisher(args, robot) as publish,
-        ):
-            live.follow(args, view, publish, record)
+        title = f"panda-dynamics live: {args.ip}"
+        with options.opened_view(args, robot, title) as view, _publisher(args, robot) as publish:
+            _follow(live, args, view, publish, record)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
 
 
-def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.AbstractContextManager[Publish | None]:
+def _publisher(
+    args: argparse.Namespace, robot: RobotDescription
+) -> contextlib.AbstractContextManager[Callable[[FrankaState | None, str], None] | None]:
+    """What publishes a state, or None and why there is none."""
     if not args.ros:
         return contextlib.nullcontext()
     from panda_dynamics_ros.nodes.franka_state import published
 
     return published(robot.joint_names)
+
+
+def _follow(
+    live: "Live",
+    args: argparse.Namespace,
+    view: WebView | None,
+    publish: Callable[[FrankaState | None, str], None] | None,
+    record: Callable[[FrankaState], None] | None,
+) -> None:
+    """Take states until the time is over or Ctrl-C, and show them now and then."""
+    shown = 0.0
+    with live_table(live.title, quiet=args.json) as show, contextlib.suppress(KeyboardInterrupt):
+        while args.seconds is None or live.elapsed < args.seconds:
+            state = live.stream.next()
+            if state is not None:
+                live.take(state)
+                if record is not None:
+                    record(state)
+            if publish is not None:
+                publish(state, live.stream.problem)
+            if live.elapsed > shown + PERIOD:
+                shown = live.elapsed
+                show(live.rows())
+                if view is not None:
+                    q, wrench, mode = live.state.sample.q, live.output.wrench.wrench, live.state.mode
+                    view.show(shown, q, live.output.estimate, wrench=wrench, remark=mode)
 
 
 class Live:
@@ -87,47 +111,26 @@ class Live:
         self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
         self._origin = time.monotonic()
-        self._seen = state, self.monitor.update_state(state.raw)  # not counted: views and nodes start after it
+        self.state, self.output = state, self.monitor.update_state(state.raw)  # not counted: nodes start after it
 
     @property
     def elapsed(self) -> float:
         """s since the start."""
         return time.monotonic() - self._origin
 
-    def follow(
-        self, args: argparse.Namespace, view: WebView | None, publish: Publish | None, record: Record | None
-    ) -> None:
-        """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
-        over = threading.Event()
-        with live_table(self.title, quiet=args.json) as show:
-            shower = threading.Thread(target=self._show, args=(over, show, view), daemon=True)
-            shower.start()
-            try:
-                with contextlib.suppress(KeyboardInterrupt):
-                    while args.seconds is None or self.elapsed < args.seconds:
-                        state = self.stream.next()
-                        if state is not None:
-                            self.stamps.accept(state.sample.stamp)
-                            self._seen = state, self.monitor.update_state(state.raw)
-                            if record is not None:
-                                record(state)
-                        if publish is not None:
-                            publish(state, self.stream.problem)
-            finally:
-                over.set()
-                shower.join()
+    def take(self, state: FrankaState) -> None:
+        """Count a state, and hand it to the monitor."""
+        self.stamps.accept(state.sample.stamp)
+        self.state, self.output = state, self.monitor.update_state(state.raw)
 
-    def _show(self, over: threading.Event, show: Callable[[Rows], None], view: WebView | None) -> None:
-        while not over.wait(PERIOD):
-            show(self.rows())
-            if view is not None:
-                state, output = self._seen
-                wrench = output.wrench.wrench
-                view.show(self.elapsed, state.sample.q, output.estimate, wrench=wrench, remark=state.mode)
+    @property
+    def pose_error(self) -> float:
+        """m, between the model's pose and the robot's own."""
+        return float(np.linalg.norm(self.output.T_base_ee[:3, 3] - self.state.T_base_ee[:3, 3]))
 
     def rows(self) -> Rows:
         """The table for a person."""
-        state, output = self._seen
+        state, output = self.state, self.output
         load, errors = state.load, f" ({', '.join(state.errors)})" if state.errors else ""
         mode = state.mode + errors + (f": {MODES[state.mode]}" if state.mode in MODES else "")
         com = f" at {joint_values(1e3 * load.com, 1)} mm" if load.mass else ""
@@ -137,13 +140,13 @@ class Live:
             ("load that Franka has", f"{load.mass:.3f} kg{com}"),
             ("robot", self.stream.problem or mode),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
-            ("pose", f"{position} mm, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"),
+            ("pose", f"{position} mm, {1e3 * self.pose_error:.3f} mm from O_T_EE"),
             ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
         ]
 
     def summary(self) -> dict[str, Any]:
         """The same for a program."""
-        state, output = self._seen
+        state, output = self.state, self.output
         return {
             **self._about,
             "samples": self.stamps.received,
@@ -153,14 +156,9 @@ class Live:
             "reconnections": self.stream.reconnections,
             "mode": state.mode,
             "errors": list(state.errors),
-            "pose_error_m": _pose_error(state, output),
+            "pose_error_m": self.pose_error,
             "O_T_EE": state.T_base_ee.T.ravel().tolist(),
             "end_effector": body_entry(state.end_effector),
             "franka_load": body_entry(state.load),
             "payload": payload_entry(output.estimate),
         }
-
-
-def _pose_error(state: FrankaState, output: ArmOutput) -> float:
-    """m, between the model's pose and the robot's own."""
-    return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))

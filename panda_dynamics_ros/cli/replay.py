@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
@@ -113,20 +113,9 @@ def _replay(
         summaries.write_summary(summary, args.output),
         *write_replay_files(data, robot, result, args.output, **smoothed),
     ]
-    files += _write_bag(data, result, args.output / "results", args.bag_format)
+    storage = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
+    if storage != "none":
+        files.append(args.output / "results")
+        write_replay(files[-1], data, result, storage, overwrite=True)
     console.print_results(args.json, summary, tables, files)
     return result
-
-
-def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
-    """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
-    if storage == "none":
-        return []
-    try:
-        write_replay(folder, data, result, storage or "mcap", overwrite=True)
-    except MissingDependencyError as error:
-        if storage is not None:
-            raise
-        warnings.warn(f"{folder} is not written: {error}", stacklevel=2)
-        return []
-    return [folder]

@@ -34,8 +34,6 @@ def run(args: argparse.Namespace) -> None:
     from panda_dynamics_ros.simulation.plant import payload_cube
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
-    if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
-        raise ArgumentError(f"--output: expected a folder that does not exist, or --overwrite, got '{args.output}'")
     robot = options.load_arm(args)
     if robot.effort != MEASURED:
         raise ArgumentError(f"--effort: expected {MEASURED}, which the simulated sensors record, got {robot.effort}")

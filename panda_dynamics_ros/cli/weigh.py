@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
@@ -48,7 +47,7 @@ OPTIONS = [
     *options.ROBOT,
     *options.RECORDING,
     *options.payload(),
-    options.option("--start", START, nargs="+", type=float, metavar="Q"),
+    options.option("--start", START, nargs="+", type=float, metavar="Q", default=READY),
     options.number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
     options.number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
     options.number("--trials", 1000, "N", "motions to try"),
@@ -93,13 +92,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
-    if args.start is None and robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    start = READY if args.start is None else args.start
-    options.radians(start, "--start")
-    start = checks.exactly(start, (robot.n,), "--start").tolist()
-    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
-    return weighing_motion(robot, start, **search).motion
+    options.radians(args.start, "--start")
+    search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
+    return weighing_motion(robot, args.start, **search).motion
 
 
 def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
@@ -113,7 +108,6 @@ def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
 def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
     if args.check:
         raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
     # One more loaded run for the check at rest; the payload is estimated without it.
     runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")

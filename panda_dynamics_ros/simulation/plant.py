@@ -118,6 +118,7 @@ PLANNED = 500  # samples of the reference that are computed at a time
 
 def payload_cube(mass: float, com: ArrayLike) -> InertialParameters:
     """What a simulated arm carries: a cube of 10 cm with this mass, kg, at `com` (3,), m, along the flange's axes."""
+    checks.number(mass, "payload mass", minimum=1e-3, maximum=MAX_PAYLOAD)
     return InertialParameters(mass, com, mass * 0.1**2 / 6.0 * np.eye(3))
 
 
