@@ -27,7 +27,6 @@ COMMANDS = {
     "replay": "compute torques, poses, contacts and payload of a recording",
     "live": "show torques, pose and payload of a robot by its IP address, read-only",
     "weigh": "weigh a payload to a few grams, from runs of one motion with and without it",
-    "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
     "identify": "fit a model of your own arm to recordings",
     "excite": "find an exciting trajectory for identification, within the arm's limits",
