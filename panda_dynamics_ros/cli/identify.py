@@ -4,6 +4,7 @@
 import argparse
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarni
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 from panda_dynamics_ros.untrusted import replacing
 
@@ -41,15 +41,12 @@ def run(args: argparse.Namespace) -> None:
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
-    prior, where = options.load_arm(args), options.recording_options(args)
-
-    def load(path: str) -> JointDataset:
-        return load_dataset(path, prior, **where)
-
-    others = [load(path) for path in args.validate]
+    prior = options.load_arm(args)
+    load = partial(load_dataset, robot=prior, **options.recording_options(args))
+    others = [*map(load, args.validate)]  # before the work: what cannot be read ends the command
     fit = identify(map(load, args.data), prior)
     if args.residual_map:
-        fit = replace(fit, robot=learn_residual([load(path) for path in args.data], fit.robot))
+        fit = replace(fit, robot=learn_residual([*map(load, args.data)], fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [validate(data, models) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)

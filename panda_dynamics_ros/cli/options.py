@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,11 +28,8 @@ Option = tuple[str, dict[str, Any]]
 """A flag, or the name of a positional argument, and the keyword arguments of `add_argument`."""
 
 
-class Group(NamedTuple):
-    """Options that the help lists under a title; without a title, of which exactly one must be given."""
-
-    title: str
-    options: list[Option]
+Options = Sequence[Option | list[Option] | dict[str, list[Option]]]
+"""Options; a list within has those of which exactly one must be given, a dictionary those under a title of the help."""
 
 
 def option(name: str, words: str, **keywords: Any) -> Option:
@@ -88,20 +85,21 @@ VIEW = [
 JSON = flag("--json", "print the result for a program: JSON and nothing else")
 OVERWRITE = flag("--overwrite", "replace what exists")
 SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
-ROBOT: list[Option | Group] = [option("--robot", ROBOTS), Group("description of the arm", ARM)]
-ROBOT_ARGUMENT = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]
+ROBOT: Options = [option("--robot", ROBOTS), {"description of the arm": ARM}]
+ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]
 """The arm, as an option or as the argument `robot`, and the options of its description."""
 
 
-def add(parser: argparse._ActionsContainer, options: Sequence[Option | Group]) -> None:
+def add(parser: argparse._ActionsContainer, options: Options) -> None:
     """Add these options."""
     for each in options:
-        if not isinstance(each, Group):
+        if isinstance(each, tuple):
             parser.add_argument(each[0], **each[1])
-        elif each.title:
-            add(parser.add_argument_group(each.title), each.options)
+        elif isinstance(each, list):
+            add(parser.add_mutually_exclusive_group(required=True), each)
         else:
-            add(parser.add_mutually_exclusive_group(required=True), each.options)
+            for title, members in each.items():
+                add(parser.add_argument_group(title), members)
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:

@@ -27,33 +27,27 @@ READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray
     ),
     "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
 }
-WRITERS: dict[str, dict[str, tuple[str, Callable[[FloatArray], FloatArray]]]] = {  # by key: heading, conversion
-    "matrix": {"matrix": ("{title} as a matrix, m", lambda T: T)},
-    "column-major": {"column_major": ("column-major, m", pose.to_column_major)},
-    "quaternion": {
-        "translation": ("translation x y z, m", lambda T: T[:3, 3]),
-        "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
-    },
-    "measure-pose": {"measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose)},
+WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # heading, conversion
+    "matrix": ("{title} as a matrix, m", lambda T: T),
+    "column_major": ("column-major, m", pose.to_column_major),
+    "translation": ("translation x y z, m", lambda T: T[:3, 3]),
+    "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
+    "measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
 }
 FROM = "format of VALUES: " + "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
 OPTIONS = [
     options.option("values", "the pose, or - for standard input", nargs="*", metavar="VALUES"),
     *options.ROBOT,
-    options.Group(
-        "",
-        [
-            options.option("--from", FROM, dest="source", choices=READERS),
-            options.option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
-        ],
-    ),
-    options.option("--to", "formats to print (default: all)", nargs="+", choices=WRITERS, metavar="FORMAT"),
+    [
+        options.option("--from", FROM, dest="source", choices=READERS),
+        options.option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+    ],
     options.option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
 ]
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a pose in the formats asked for."""
+    """Print a pose in all formats."""
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
@@ -65,11 +59,10 @@ def run(args: argparse.Namespace) -> None:
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
-    chosen = {key: writer for name in args.to or WRITERS for key, writer in WRITERS[name].items()}
     if args.json:
-        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in chosen.items()}))
+        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in WRITERS.items()}))
         return
-    for heading, convert in chosen.values():  # numbers as they can be given to the command again
+    for heading, convert in WRITERS.values():  # numbers as they can be given to the command again
         value = convert(T)
         print(heading.format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"

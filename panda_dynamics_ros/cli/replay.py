@@ -34,13 +34,10 @@ BAG = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
 FORMATS = "storage of DIR/results (default: mcap, if rosbags is installed)"
 UNLOADED = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
 OPTIONS = [
-    options.Group(
-        "",
-        [
-            options.option("bag", BAG, nargs="?", metavar="BAG"),
-            options.flag("--example", "replay the recording of a simulated Panda that comes with this package"),
-        ],
-    ),
+    [
+        options.option("bag", BAG, nargs="?", metavar="BAG"),
+        options.flag("--example", "replay the recording of a simulated Panda that comes with this package"),
+    ],
     *options.ROBOT,
     *options.payload(),
     *options.RECORDING,

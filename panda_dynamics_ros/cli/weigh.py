@@ -2,6 +2,7 @@
 """`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,11 @@ INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 START = "posture to start the motion from, rad (default: Franka's)"
 CHECK = "another recording with the payload, for the check at rest (default: the same)"
 OPTIONS = [
-    options.Group(
-        "",
-        [
-            options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
-            options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
-            options.option("--loaded", "weigh recordings with the payload", nargs="+", metavar="RUN"),
-        ],
-    ),
+    [
+        options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
+        options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
+        options.option("--loaded", "weigh recordings with the payload", nargs="+", metavar="RUN"),
+    ],
     options.option("--unloaded", "recordings of the same motion without it", nargs="+", metavar="RUN"),
     options.option("--check", CHECK, metavar="RUN"),
     *options.ROBOT,
@@ -68,17 +66,15 @@ def run(args: argparse.Namespace) -> None:
     robot = options.load_arm(args)
     if args.plan:
         motion = _motion(args, robot)
-        summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
-        console.print_results(
-            args.json, summary, [("motion for weighing", console.summary_rows(summary))], summary["files"]
-        )
+        plan = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+        rows = console.summary_rows(plan)
+        console.print_results(args.json, plan, [("motion for weighing", rows)], plan["files"])
         return
     truth = payload_cube(args.payload_mass, args.payload_com) if args.simulate else None
     loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
-    rest = result.rest
-    if check is not None:
-        rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
+    vector, rest = result.estimate.vector, result.rest
+    rest = rest if check is None else check_at_rest(robot, vector, check, unloaded, rest.noise)
     kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
     runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
@@ -98,11 +94,8 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
 
 
 def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
-    where = options.recording_options(args)
-    loaded, unloaded = (
-        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
-    )
-    return loaded, unloaded, load_dataset(args.check, robot, **where) if args.check else None
+    load = partial(load_dataset, robot=robot, **options.recording_options(args))
+    return [*map(load, args.loaded)], [*map(load, args.unloaded)], load(args.check) if args.check else None
 
 
 def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
