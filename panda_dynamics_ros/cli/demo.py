@@ -77,17 +77,18 @@ def _follow(
     processes: NodeProcesses, show: Callable[[console.Rows], None], seen: Any, args: argparse.Namespace
 ) -> None:
     """Start estimators and robot, and show what is published until the time is over; `seen` is a `DemoMonitor`."""
-    robot = {
-        "payload_mass_kg": args.payload_mass,
-        "payload_com_m": list(args.payload_com),
-        "pick_at_s": PICK * args.duration,
-        "release_at_s": RELEASE * args.duration,
-        "cycle_s": 0.0,
-        "seed": args.seed,
-        "wait_for_subscribers": 3,  # both nodes, once they are ready, and the monitor get the robot's first sample
-    }
-    for name, parameters in (("dynamics", {}), ("payload_estimator", {}), ("simulated_panda", robot)):
-        processes.start(name, parameters)
+    processes.start("dynamics")
+    processes.start("payload_estimator")
+    processes.start(
+        "simulated_panda",
+        payload_mass_kg=args.payload_mass,
+        payload_com_m=list(args.payload_com),
+        pick_at_s=PICK * args.duration,
+        release_at_s=RELEASE * args.duration,
+        cycle_s=0.0,
+        seed=args.seed,
+        wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
+    )
     began, reported = time.monotonic(), 0.0
     while reported < args.duration:
         seen.receive(PERIOD)

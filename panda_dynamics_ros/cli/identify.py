@@ -13,7 +13,6 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, validate
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
-from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
 from panda_dynamics_ros.robot.urdf import urdf_inertials
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior = options.load_arm(args)
-    load = partial(load_dataset, robot=prior, **options.recording_options(args))
+    load = partial(options.load_recording, args, prior)
     others = [*map(load, args.validate)]  # before the work: what cannot be read ends the command
     fit = identify(map(load, args.data), prior)
     if args.residual_map:

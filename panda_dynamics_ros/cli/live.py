@@ -6,7 +6,6 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
         if not args.json:
             print(words, file=sys.stderr, flush=True)
 
-    with contextlib.nullcontext() if args.record is None else recording(args.record) as record:
+    with contextlib.ExitStack() as stack:
+        record = stack.enter_context(recording(args.record)) if args.record is not None else None
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
@@ -55,50 +55,29 @@ def run(args: argparse.Namespace) -> None:
         robot: RobotDescription = options.load_arm(args)
         robot = with_own_end_effector(robot, state) if args.end_effector is None else robot
         live = Live(robot, connection, FrankaStream(connection, say), state)
-        title = f"panda-dynamics live: {args.ip}"
-        with options.opened_view(args, robot, title) as view, _publisher(args, robot) as publish:
-            _follow(live, args, view, publish, record)
+        view = stack.enter_context(options.opened_view(args, robot, f"panda-dynamics live: {args.ip}"))
+        publish = None
+        if args.ros:
+            from panda_dynamics_ros.nodes.franka_state import published
+
+            publish = stack.enter_context(published(robot.joint_names))
+        show, shown = stack.enter_context(live_table(live.title, quiet=args.json)), 0.0
+        with contextlib.suppress(KeyboardInterrupt):
+            while args.seconds is None or live.elapsed < args.seconds:
+                taken = live.take()
+                if record is not None and taken is not None:
+                    record(taken)
+                if publish is not None:
+                    publish(taken, live.stream.problem)
+                if live.elapsed > shown + PERIOD:
+                    shown = live.elapsed
+                    show(live.rows())
+                    if view is not None:
+                        live.show_in(view)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
-
-
-def _publisher(
-    args: argparse.Namespace, robot: RobotDescription
-) -> contextlib.AbstractContextManager[Callable[[FrankaState | None, str], None] | None]:
-    """What publishes a state, or None and why there is none."""
-    if not args.ros:
-        return contextlib.nullcontext()
-    from panda_dynamics_ros.nodes.franka_state import published
-
-    return published(robot.joint_names)
-
-
-def _follow(
-    live: "Live",
-    args: argparse.Namespace,
-    view: WebView | None,
-    publish: Callable[[FrankaState | None, str], None] | None,
-    record: Callable[[FrankaState], None] | None,
-) -> None:
-    """Take states until the time is over or Ctrl-C, and show them now and then."""
-    shown = 0.0
-    with live_table(live.title, quiet=args.json) as show, contextlib.suppress(KeyboardInterrupt):
-        while args.seconds is None or live.elapsed < args.seconds:
-            state = live.stream.next()
-            if state is not None:
-                live.take(state)
-                if record is not None:
-                    record(state)
-            if publish is not None:
-                publish(state, live.stream.problem)
-            if live.elapsed > shown + PERIOD:
-                shown = live.elapsed
-                show(live.rows())
-                if view is not None:
-                    q, wrench, mode = live.state.sample.q, live.output.wrench.wrench, live.state.mode
-                    view.show(shown, q, live.output.estimate, wrench=wrench, remark=mode)
 
 
 class Live:
@@ -118,10 +97,18 @@ class Live:
         """s since the start."""
         return time.monotonic() - self._origin
 
-    def take(self, state: FrankaState) -> None:
-        """Count a state, and hand it to the monitor."""
-        self.stamps.accept(state.sample.stamp)
-        self.state, self.output = state, self.monitor.update_state(state.raw)
+    def take(self) -> FrankaState | None:
+        """The next state, counted and handed to the monitor; None while the robot is away."""
+        state = self.stream.next()
+        if state is not None:
+            self.stamps.accept(state.sample.stamp)
+            self.state, self.output = state, self.monitor.update_state(state.raw)
+        return state
+
+    def show_in(self, view: WebView) -> None:
+        """Show the last state in a web page."""
+        q, mode, wrench = self.state.sample.q, self.state.mode, self.output.wrench.wrench
+        view.show(self.elapsed, q, self.output.estimate, wrench=wrench, remark=mode)
 
     @property
     def pose_error(self) -> float:

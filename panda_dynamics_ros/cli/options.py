@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
     from panda_dynamics_ros.robot import RobotDescription
+    from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
@@ -131,6 +132,13 @@ def check_replaceable(output: Path, name: str) -> None:
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options `RECORDING` as keyword arguments of `load_dataset`."""
     return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
+
+
+def load_recording(args: argparse.Namespace, robot: RobotModel, path: str) -> JointDataset:
+    """The recording at a path; the errors are those of `load_dataset`."""
+    from panda_dynamics_ros.recordings.dataset import load_dataset
+
+    return load_dataset(path, robot, **recording_options(args))
 
 
 def payload() -> list[Option]:

@@ -17,7 +17,7 @@ from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
-from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
+from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.bag_format != "none":
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
-    data = load_dataset(args.bag, robot, **options.recording_options(args))
+    data = options.load_recording(args, robot, args.bag)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
         result = _replay(args, name, data, robot, known)
         if view is not None:

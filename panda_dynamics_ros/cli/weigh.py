@@ -14,7 +14,6 @@ from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
@@ -94,7 +93,7 @@ def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
 
 
 def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
-    load = partial(load_dataset, robot=robot, **options.recording_options(args))
+    load = partial(options.load_recording, args, robot)
     return [*map(load, args.loaded)], [*map(load, args.unloaded)], load(args.check) if args.check else None
 
 
