@@ -25,6 +25,7 @@ from panda_dynamics_ros.untrusted import read_text, refused, replacing
 
 RAMP = 1.0  # time in which the motion comes to a standstill before a pause, and gets going after it, s
 LARGEST_FILE = 1 << 25  # bytes of a motion file, unpacked: some 100 s at 1 kHz
+POINT = ("positions", "velocities", "accelerations")
 SHARE = 1e-6  # harmonics below this share of the largest one are what rounding left of the digits in a file
 
 
@@ -187,15 +188,11 @@ def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[Floa
 
     names: of the n joints. times: (N,), s from the start. states: q, dq, ddq (N, n).
     """
-    points = [
-        {
-            "positions": q.round(9).tolist(),
-            "velocities": dq.round(9).tolist(),
-            "accelerations": ddq.round(9).tolist(),
-            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
-        }
-        for t, q, dq, ddq in zip(times.tolist(), *states, strict=True)
-    ]
+    points = []
+    for t, *rows in zip(times.tolist(), *states, strict=True):
+        point = {kind: row.round(9).tolist() for kind, row in zip(POINT, rows, strict=True)}
+        seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
+        points.append({**point, "time_from_start": {"sec": seconds, "nanosec": nanoseconds}})
     content = {"joint_names": list(names), "points": points}
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200)
     with replacing(path) as file:

@@ -167,13 +167,11 @@ class SimulatedPanda:
         arm_excitation: FourierMotion | None = None,
         noise_seed: int | None = None,
     ) -> None:
-        n = robot.n
-        if n != len(ARMATURE):
-            raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
         self.excitation = excitation or exciting_motion(robot, seed)
-        if self.excitation.centre.shape != (n,):
-            raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
+        joints, n = (robot.n, self.excitation.centre.size), len(ARMATURE)
+        if joints != (n, n):
+            raise ArgumentError(f"robot, excitation: expected {n} joints, got {joints[0]} and {joints[1]}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
         self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)

@@ -176,11 +176,7 @@ def test_pauses_are_approached_from_both_sides(weighing):
     ("start", "options", "words"),
     [
         (READY[:6], {}, r"start: expected .*\(7,\)"),
-        (
-            (0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0),
-            {},
-            "start: expected a posture within the limits, got 1.000 rad of joint 4",
-        ),
+        ((0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0), {}, "start: expected a posture within .*, got 1.000 rad of joint 4"),
         (READY, {"reach": 3.0}, "reach: expected"),
         (READY, {"table_height": 0.7}, "table"),
     ],
