@@ -4,7 +4,6 @@
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -78,8 +77,21 @@ def run(args: argparse.Namespace) -> None:
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
     runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
-    summary["truth"] = None if truth is None else body_entry(truth)
+    summary = {
+        "robot": robot.name,
+        "runs": runs,
+        **payload_entry(result.estimate),
+        "motion_s": result.motion_s,
+        "noise": floats(result.noise),  # one sigma
+        "rest": {
+            "pauses": len(rest.torque),
+            "largest": floats(rest.largest),
+            "noise": floats(rest.noise),
+            "within_noise": rest.passed if len(rest.torque) else None,
+        },
+        "set_load": franka_load(result.estimate),
+        "truth": None if truth is None else body_entry(truth),
+    }
     tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
@@ -104,22 +116,6 @@ def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialPar
     runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
     loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
     return loaded, unloaded, runs[-1]
-
-
-def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
-    """The summary's entry: the payload as elsewhere in a summary, the noise and the torques at rest (one sigma)."""
-    return {
-        **payload_entry(result.estimate),
-        "motion_s": result.motion_s,
-        "noise": floats(result.noise),
-        "rest": {
-            "pauses": len(rest.torque),
-            "largest": floats(rest.largest),
-            "noise": floats(rest.noise),
-            "within_noise": rest.passed if len(rest.torque) else None,
-        },
-        "set_load": franka_load(result.estimate),
-    }
 
 
 def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> console.Rows:

@@ -130,23 +130,18 @@ def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
         )
     if len(data.names) != prior.n:
         raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
-    if (np.ptp(data.q, axis=0) >= LEAST_MOTION).any():
-        _check_units(data, prior)
-    return prepare(replace(data, tau=link_side_torques(prior, data.q, data.tau)))
-
-
-def _check_units(data: JointDataset, robot: RobotModel) -> None:
-    """Refuse positions in degrees, and stamps or velocities in other units than the positions."""
     largest = float(np.abs(data.q).max())
-    if largest > _FAR_OUT * float(np.abs([robot.limits.lower, robot.limits.upper]).max()):
+    if largest > _FAR_OUT * float(np.abs([prior.limits.lower, prior.limits.upper]).max()):
         raise DataError(f"{data.source}: expected positions in rad, got up to {largest:.0f}; are they in degrees?")
-    derivative = np.gradient(data.q, data.stamp, axis=0)
+    derivative = np.gradient(data.q, data.stamp, axis=0) if len(data.stamp) > 1 else data.dq
     ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
-    if not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
+    moves = (np.ptp(data.q, axis=0) >= LEAST_MOTION).any()
+    if moves and not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
         raise DataError(
             f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
             "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
         )
+    return prepare(replace(data, tau=link_side_torques(prior, data.q, data.tau)))
 
 
 def samples_of(recordings: Sequence[MotionSamples], prior: RobotModel) -> MotionSamples:

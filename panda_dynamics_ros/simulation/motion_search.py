@@ -196,12 +196,10 @@ def weighing_motion(
 
     hit = partial(blocked, robot, 0.6, table_height, position_margin=LIMIT_MARGIN)
     found = search(lambda rng: rng.normal(size=n * (WEIGHING_HARMONICS + 1)), motion_of, score, hit, trials, seed, 0.3)
-    pauses, waited = [], STANDSTILL_S
-    for share in PAUSES:
-        # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
-        pauses.append((waited + share * PERIOD_S + 0.5 * RAMP, PAUSE_S))
-        waited += PAUSE_S + RAMP
-    return FoundMotion(replace(found.motion, standstill=STANDSTILL_S, pauses=tuple(pauses)), found.score)
+    # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
+    waits = STANDSTILL_S + 0.5 * RAMP + (PAUSE_S + RAMP) * np.arange(len(PAUSES))
+    pauses = tuple((float(begin), PAUSE_S) for begin in waits + PERIOD_S * np.array(PAUSES))
+    return FoundMotion(replace(found.motion, standstill=STANDSTILL_S, pauses=pauses), found.score)
 
 
 def duration(motion: FourierMotion) -> float:
