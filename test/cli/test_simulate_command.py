@@ -68,5 +68,5 @@ def test_a_recording_is_not_replaced_unless_asked(file, tmp_path, capsys):
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag" / "metadata.yaml").write_text("precious")
     assert main(["simulate", str(file), "--output", str(tmp_path / "bag")]) == 2
-    assert "expected a folder that does not exist yet, got" in capsys.readouterr().err
+    assert "or --overwrite, got" in capsys.readouterr().err
     assert (tmp_path / "bag" / "metadata.yaml").read_text() == "precious"
