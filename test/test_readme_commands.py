@@ -40,16 +40,13 @@ COMPLETED = {  # what a reader puts in place of capitals, and what makes a comma
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),
     "panda-dynamics convert LOG DIR": "panda-dynamics convert my_recording.mcap converted",
-    "panda-dynamics compare DIR DIR": "panda-dynamics compare result result --output compared.png",
     "panda-dynamics warm-up": "panda-dynamics warm-up payload_estimator",
     "panda-dynamics pose": "panda-dynamics pose --q 0 -0.4 0 -2 0 1.7 0.8",
     "panda-dynamics weigh --unloaded RUN... --loaded RUN...": "panda-dynamics weigh --unloaded empty.mcap "
     "--loaded my_recording.mcap --output weighed_recordings",
     "panda-dynamics export": "panda-dynamics export --functions gravity_torques --output panda.c",
 }
-NEEDS = {"panda-dynamics compare DIR DIR": "panda-dynamics replay my_recording.mcap --output result"}
 WRITES = {
-    "panda-dynamics compare DIR DIR": "compared.png",
     "panda-dynamics replay --example": "example/summary.json",
     "panda-dynamics replay BAG": "replayed/results/results.mcap",
     "panda-dynamics replay my_recording.mcap --output result": "result/summary.json",
@@ -99,8 +96,6 @@ class Workshop:
     def run(self, command: str) -> int:
         """The exit code of a `panda-dynamics` command of the README."""
         if command not in self._done:
-            if command in NEEDS:
-                assert self.run(NEEDS[command]) == 0
             self._done[command] = main(shlex.split(COMPLETED.get(command, command))[1:])
         return self._done[command]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `panda-dynamics` command: finds the sub-command, runs it, and turns its errors into one line.
 
-Each sub-command is a module of this package with `EXAMPLES`, `add_options(parser)` and `run(args)`, which may return an
-exit code. Only the one that was asked for is imported. docs/commands.md and the pages that it names have what is more
-than a line of help.
+Each sub-command is a module of this package with `EXAMPLES`, `OPTIONS` (beside --json, which all have) and `run(args)`,
+which may return an exit code. Only the one that was asked for is imported. docs/commands.md and the pages that it names
+have what is more than a line of help.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.untrusted import exists, printable
 
@@ -26,7 +27,6 @@ COMMANDS = {
     "replay": "compute torques, poses, contacts and payload of a recording",
     "live": "show torques, pose and payload of a robot by its IP address, read-only",
     "weigh": "weigh a payload to a few grams, from runs of one motion with and without it",
-    "compare": "compare two results of replay or demo, for example with two arms' parameters",
     "batch": "annotate many recordings: one table of payloads, contacts and quality",
     "identify": "fit a model of your own arm to recordings",
     "excite": "find an exciting trajectory for identification, within the arm's limits",
@@ -110,7 +110,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             command.description = f"{summary[0].upper()}{summary[1:]}."
             command.epilog = "\n  ".join(["examples:", *module.EXAMPLES.splitlines()])
             command.set_defaults(run=module.run, parser=command)
-            module.add_options(command)
+            options.add(command, [*module.OPTIONS, options.JSON])
     return parser
 
 

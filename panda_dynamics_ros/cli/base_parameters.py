@@ -4,23 +4,18 @@
 import argparse
 import json
 
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics base-parameters fr3 --json"
+OPTIONS = options.ROBOT_ARGUMENT
 UNITS = ("kg", *["kg m"] * 3, *["kg m^2"] * 6)  # of an inertial vector
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser, "robot")
-    words = "angles (rad) and lengths (shares of the longest link) that count as zero"
-    add(parser, number("--tolerance", 1e-9, "T", words), JSON)
 
 
 def run(args: argparse.Namespace) -> None:
     """Print the base parameters of a robot: values = mapping @ inertial_vector, and Y_base = Y[:, columns]."""
-    robot = load_arm(args)
-    base = robot.base_parameters(tolerance=args.tolerance)
+    robot = options.load_arm(args)
+    base = robot.base_parameters()
     entries = [
         {"name": name, "value": value, "unit": UNITS[column % 10], "column": column, "expression": expression}
         for name, value, column, expression in zip(

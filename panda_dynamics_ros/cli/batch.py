@@ -19,24 +19,19 @@ EXAMPLES = """\
 panda-dynamics batch recordings/ --output table.parquet
 panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
 """
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="recordings, folders, globs, or URLs of these")
-    options.add_robot(parser)
-    options.add_payload_options(parser)
-    options.add(
-        parser,
-        *options.RECORDING,
-        options.output(default_name(), "TABLE", "Parquet or CSV"),
-        options.flag("--resume", "go on with TABLE: skip the recordings that are done"),
-        options.flag("--overwrite", "replace an earlier table"),
-        options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
-        options.option("--scheduler", "Dask scheduler whose workers are used, tcp://HOST:8786", metavar="ADDRESS"),
-        options.number("--patience", 300.0, "S", "seconds without progress after which a recording is given up"),
-        options.number("--memory", 4.0, "GIB", "memory that a worker may take"),
-        options.JSON,
-    )
+OPTIONS = [
+    options.option("paths", "recordings, folders, globs, or URLs of these", nargs="+", metavar="PATH"),
+    *options.ROBOT,
+    *options.payload(),
+    *options.RECORDING,
+    options.output(default_name(), "TABLE", "Parquet or CSV"),
+    options.flag("--resume", "go on with TABLE: skip the recordings that are done"),
+    options.flag("--overwrite", "replace an earlier table"),
+    options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
+    options.option("--scheduler", "Dask scheduler whose workers are used, tcp://HOST:8786", metavar="ADDRESS"),
+    options.number("--patience", 300.0, "S", "seconds without progress after which a recording is given up"),
+    options.number("--memory", 4.0, "GIB", "memory that a worker may take"),
+]
 
 
 def run(args: argparse.Namespace) -> None:

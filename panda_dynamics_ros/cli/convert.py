@@ -5,21 +5,21 @@ import argparse
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COLUMNS, EPISODE, JSON, OVERWRITE, add, add_robot, load_arm, option
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.cli import options
 
 EXAMPLES = """\
 panda-dynamics convert log.csv recording
 panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# tau=torque_#"
 """
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("log", metavar="LOG", help="the log to read")
-    parser.add_argument("output", type=Path, metavar="DIR", help="the rosbag2 folder to write")
-    add_robot(parser)
-    topic = option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states")
-    add(parser, COLUMNS, EPISODE, topic, OVERWRITE, JSON)
+OPTIONS = [
+    options.option("log", "the log to read", metavar="LOG"),
+    options.option("output", "the rosbag2 folder to write", type=Path, metavar="DIR"),
+    *options.ROBOT,
+    options.COLUMNS,
+    options.EPISODE,
+    options.option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states"),
+    options.OVERWRITE,
+]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -28,10 +28,8 @@ def run(args: argparse.Namespace) -> None:
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.reporting.console import print_results, summary_rows
 
-    if args.output.exists() and not args.overwrite:
-        raise ArgumentError(f"DIR: expected a folder that does not exist, or --overwrite, got {str(args.output)!r}")
     checks.not_an_input(args.output, [args.log], "DIR")
-    robot = load_arm(args)
+    robot = options.load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns, episode=args.episode)
     # A table has no names of joints; the joints of a bag have theirs.
     names = robot.joint_names if data.names[0] == "joint1" else data.names

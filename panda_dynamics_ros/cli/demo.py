@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import COM, JSON, add, check_replaceable, number, output
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
-from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError, PandaDynamicsError
+from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
@@ -20,9 +20,18 @@ from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.simulation.plant import payload_cube
 from panda_dynamics_ros.untrusted import import_elsewhere
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
+OPTIONS = [
+    options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
+    options.COM,
+    options.number("--duration", 22.0, "S", "duration in robot time"),
+    options.number("--seed", 0, "N", "seed of the simulated arm's imperfections"),
+    options.output("demo_output"),
+]
 INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
 PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
@@ -34,17 +43,9 @@ class DemoError(PandaDynamicsError, RuntimeError):
     """A node of the demo did not start, or ended by itself."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    mass = number("--payload-mass", 1.0, "KG", "mass of the payload")
-    duration = number("--duration", 22.0, "S", "duration in robot time")
-    seed = number("--seed", 0, "N", "seed of the simulated arm's imperfections")
-    add(parser, mass, COM, duration, seed, output("demo_output"), JSON)
-
-
 def run(args: argparse.Namespace) -> None:
     """Run the demo, report, write the files."""
-    if not 0.0 < args.payload_mass <= 10.0:
-        raise ArgumentError(f"--payload-mass: expected kg in (0, 10], got {args.payload_mass:g}")
+    truth = payload_cube(args.payload_mass, args.payload_com)
     checks.number(args.duration, "--duration", minimum=10.0)  # settle, pick, find, put down
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.
     environment = isolated_environment(1 + os.getpid() % 100)
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
         ) from error
-    check_replaceable(args.output, "recording")
+    options.check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
         monitoring() as seen,
@@ -69,24 +70,25 @@ def run(args: argparse.Namespace) -> None:
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
-    _report(seen, args)
+    _report(seen, args, truth)
 
 
 def _follow(
     processes: NodeProcesses, show: Callable[[console.Rows], None], seen: Any, args: argparse.Namespace
 ) -> None:
     """Start estimators and robot, and show what is published until the time is over; `seen` is a `DemoMonitor`."""
-    robot = {
-        "payload_mass_kg": args.payload_mass,
-        "payload_com_m": list(args.payload_com),
-        "pick_at_s": PICK * args.duration,
-        "release_at_s": RELEASE * args.duration,
-        "cycle_s": 0.0,
-        "seed": args.seed,
-        "wait_for_subscribers": 3,  # both nodes, once they are ready, and the monitor get the robot's first sample
-    }
-    for name, parameters in (("dynamics", {}), ("payload_estimator", {}), ("simulated_panda", robot)):
-        processes.start(name, parameters)
+    processes.start("dynamics")
+    processes.start("payload_estimator")
+    processes.start(
+        "simulated_panda",
+        payload_mass_kg=args.payload_mass,
+        payload_com_m=list(args.payload_com),
+        pick_at_s=PICK * args.duration,
+        release_at_s=RELEASE * args.duration,
+        cycle_s=0.0,
+        seed=args.seed,
+        wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
+    )
     began, reported = time.monotonic(), 0.0
     while reported < args.duration:
         seen.receive(PERIOD)
@@ -116,17 +118,15 @@ def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:
     ]
 
 
-def _report(seen: Any, args: argparse.Namespace) -> None:
+def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
     from panda_dynamics_ros.reporting.plots import write_replay_files
-    from panda_dynamics_ros.simulation.plant import payload_cube
 
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, overwrite=True)
     data = load_dataset(bag, robot)
     offline, stream, start = replay(data, robot), seen.diagnostics[INPUT][1], float(data.stamp[0])
     picked, released = (start + share * args.duration for share in (PICK, RELEASE))
-    truth = payload_cube(args.payload_mass, args.payload_com)
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
     stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))

@@ -5,7 +5,7 @@ import argparse
 
 import numpy as np
 
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, number, output, write_plan
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
 from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
@@ -14,34 +14,29 @@ from panda_dynamics_ros.simulation.motions import write_motion
 
 STEP = 0.01  # s, from row to row of the CSV
 EXAMPLES = "panda-dynamics excite --duration 20 --harmonics 8 --table-height 0.1 --output motion.csv"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser)
-    add(
-        parser,
-        number("--duration", 10.0, "S", "length of one period"),
-        number("--harmonics", 5, "N", "harmonics of each joint's motion"),
-        number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
-        number("--trials", 6000, "N", "motions to try"),
-        number("--seed", 0, "N", "seed of the search; another seed gives another motion"),
-        output("trajectory.csv", "FILE", "the motion"),
-        JSON,
-    )
+OPTIONS = [
+    *options.ROBOT,
+    options.number("--duration", 10.0, "S", "length of one period"),
+    options.number("--harmonics", 5, "N", "harmonics of each joint's motion"),
+    options.number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
+    options.number("--trials", 6000, "N", "motions to try"),
+    options.number("--seed", 0, "N", "seed of the search; another seed gives another motion"),
+    options.output("trajectory.csv", "FILE", "the motion"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
     """Search, write the files, say how good the motion is."""
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
-    robot = load_arm(args)
+    robot = options.load_arm(args)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
         found = periodic_motion(
             robot, regressor_condition(robot), args.duration, harmonics=args.harmonics, table_height=args.table_height,
             trials=args.trials, seed=args.seed, progress=lambda done, best: bar.update(task, completed=done, best=best),
         )  # fmt: skip
-    plan = write_plan(robot, found.motion, args.duration, args.output)
+    plan = options.write_plan(robot, found.motion, args.duration, args.output)
     times = np.arange(0.0, args.duration + 0.5 * STEP, STEP)
     files = [str(write_motion(times, found.motion(times), args.output)), *plan["files"]]
     summary = plan | {"condition_number": found.score, "files": files}

@@ -7,41 +7,30 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from panda_dynamics_ros.cli.options import add, add_robot, load_arm, option
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.cli import options
+from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES, generate
 from panda_dynamics_ros.untrusted import replacing
 
 EXAMPLES = """\
 panda-dynamics export --language c --output panda_dynamics.c
 panda-dynamics export my_arm.yaml --language python --math jax.numpy --output arm_jax.py
 """
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    from panda_dynamics_ros.codegen import FRICTION, FUNCTIONS, LANGUAGES
-
-    add_robot(parser, "robot")
-    names = [*FUNCTIONS, FRICTION]
-    words = f"some of {', '.join(names)} (default: all)"
-    math = "where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states"
-    add(
-        parser,
-        option("--language", "language of the source (default: c)", choices=LANGUAGES, default="c"),
-        option("--functions", words, nargs="+", metavar="NAME", default=names, choices=names),
-        option("--name", "prefix of the functions' names (default: the robot's name)"),
-        option("--math", math, default="math", metavar="MODULE"),
-        option("--output", "file for the source (default: standard output)", type=Path, metavar="FILE"),
-        option("--json", "print the counts as JSON; without --output, the source too", action="store_true"),
-    )
+NAMES = [*FUNCTIONS, FRICTION]
+WORDS = f"some of {', '.join(NAMES)} (default: all)"
+MATH = "where Python code takes sin and cos from: numpy, jax.numpy, torch or cupy for arrays of many states"
+OPTIONS = [
+    *options.ROBOT_ARGUMENT,
+    options.option("--language", "language of the source (default: c)", choices=LANGUAGES, default="c"),
+    options.option("--functions", WORDS, nargs="+", metavar="NAME", default=NAMES, choices=NAMES),
+    options.option("--name", "prefix of the functions' names (default: the robot's name)"),
+    options.option("--math", MATH, default="math", metavar="MODULE"),
+    options.option("--output", "file for the source (default: standard output)", type=Path, metavar="FILE"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the source, which begins with the counts."""
-    from panda_dynamics_ros.codegen import generate
-
-    if args.output is not None and args.output.is_dir():
-        raise ArgumentError(f"--output: expected a file, got the folder {str(args.output)!r}")
-    robot = load_arm(args)
+    """Write the source, which begins with the counts; as JSON print the counts, and without --output the source too."""
+    robot = options.load_arm(args)
     code = generate(robot, args.language, args.functions, args.name, args.math)
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)

@@ -4,41 +4,34 @@
 import argparse
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
 from panda_dynamics_ros.identification import Identification, Validation, identify, validate
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
-from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.urdf import urdf_inertials
 from panda_dynamics_ros.untrusted import replacing
 
+FIGURES = ("torque_rms", "prior_torque_rms", "cross_validated_rms", "tilt")
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    data = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
-    parser.add_argument("data", nargs="+", metavar="DATA", help=data)
-    options.add_robot(parser)
-    options.add(
-        parser,
-        *options.RECORDING,
-        options.output("my_panda.yaml", "FILE", "the robot file"),
-        options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
-        options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-        options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
-        options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
-        options.flag("--force", "write the result even if it is implausible"),
-        options.JSON,
-    )
+DATA = "recordings: rosbag2 files or folders, or tables (CSV, npz, HDF5, Parquet)"
+OPTIONS = [
+    options.option("data", DATA, nargs="+", metavar="DATA"),
+    *options.ROBOT,
+    *options.RECORDING,
+    options.output("my_panda.yaml", "FILE", "the robot file"),
+    options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
+    options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
+    options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
+    options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
+    options.flag("--force", "write the result even if it is implausible"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -47,15 +40,12 @@ def run(args: argparse.Namespace) -> None:
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
-    prior, where = options.load_arm(args), options.recording_options(args)
-
-    def load(path: str) -> JointDataset:
-        return load_dataset(path, prior, **where)
-
-    others = [load(path) for path in args.validate]
+    prior = options.load_arm(args)
+    load = partial(options.load_recording, args, prior)
+    others = [*map(load, args.validate)]  # before the work: what cannot be read ends the command
     fit = identify(map(load, args.data), prior)
     if args.residual_map:
-        fit = replace(fit, robot=learn_residual([load(path) for path in args.data], fit.robot))
+        fit = replace(fit, robot=learn_residual([*map(load, args.data)], fit.robot))
     models = {prior.name: prior, "identified": fit.robot}
     validations = [validate(data, models) for data in others]
     args.output.parent.mkdir(parents=True, exist_ok=True)
@@ -87,8 +77,7 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         "robot": fit.robot.name,
         "prior": fit.prior.name,
         **{name: getattr(fit, name) for name in ("samples", "outliers", "condition_number")},
-        **{name: floats(getattr(fit, name)) for name in ("torque_rms", "prior_torque_rms", "tilt")},
-        "cross_validated_rms": None if np.isnan(fit.cross_validated_rms).any() else floats(fit.cross_validated_rms),
+        **{name: floats(getattr(fit, name)) for name in FIGURES},
         "prior_scale": vars(fit.prior_scale),
         "not_identified": list(fit.not_identified),
         "problems": list(fit.problems),

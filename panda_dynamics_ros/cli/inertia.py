@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import fixed
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
+OPTIONS = [
+    *options.ROBOT_ARGUMENT,
+    options.option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q"),
+    options.option("--frame", "print only this frame (default: both)", choices=("joint", "base")),
+]
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 TABLES = (  # frame, title, entries and symbols of vector and inertia
     ("joint", "m (kg), m c (kg m), inertia about the joint frame's origin (kg m^2), axes of the joint frame",
@@ -23,20 +28,14 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 )  # fmt: skip
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_robot(parser, "robot")
-    q = option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q")
-    add(parser, q, option("--frame", "print only this frame (default: both)", choices=("joint", "base")), JSON)
-
-
 def run(args: argparse.Namespace) -> None:
     """Print the inertial parameters of a robot; inertia as xx, xy, xz, yy, yz, zz."""
     from panda_dynamics_ros.dynamics.kinematics import links_in_base
 
-    robot = load_arm(args)
+    robot = options.load_arm(args)
     q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
-    radians(q.tolist(), "--q")
+    options.radians(q.tolist(), "--q")
     if args.frame != "base":
         content["joint"] = [
             {

@@ -5,16 +5,14 @@ import argparse
 import contextlib
 import json
 import sys
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.cli.options import VIEW, add, add_robot, flag, load_arm, opened_view, option
-from panda_dynamics_ros.estimation import ArmMonitor, ArmOutput
+from panda_dynamics_ros.cli import options
+from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
@@ -26,26 +24,17 @@ from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
 EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
+BINDING = "Python binding of libfranka (default: those installed, in turn)"
+OPTIONS = [
+    options.option("ip", "the robot's address or host name", metavar="IP"),
+    *options.ROBOT,
+    options.option("--binding", BINDING, choices=(AUTO, *BINDINGS), default=AUTO),
+    options.option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
+    options.option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
+    options.flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
+    *options.VIEW,
+]
 PERIOD = 0.25  # s, between two tables
-Publish = Callable[[FrankaState | None, str], None]  # takes a state, or None and why there is none
-Record = Callable[[FrankaState], None]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ip", metavar="IP", help="the robot's address or host name")
-    add_robot(parser)
-    # What the robot says of itself holds, unless the user says otherwise.
-    parser.set_defaults(robot="", end_effector="")
-    binding = "Python binding of libfranka (default: those installed, in turn)"
-    add(
-        parser,
-        option("--binding", binding, choices=(AUTO, *BINDINGS), default=AUTO),
-        option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
-        option("--record", "record to a CSV file, which replay reads", metavar="FILE"),
-        flag("--ros", "publish the states as node franka_state does (needs ROS 2)"),
-        *VIEW,
-        flag("--json", "print a summary as JSON at the end, nothing else"),
-    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -57,30 +46,38 @@ def run(args: argparse.Namespace) -> None:
         if not args.json:
             print(words, file=sys.stderr, flush=True)
 
-    with contextlib.nullcontext() if args.record is None else recording(args.record) as record:
+    with contextlib.ExitStack() as stack:
+        record = stack.enter_context(recording(args.record)) if args.record is not None else None
         warm_up("suite", report=say)
         connection = FrankaConnection(args.ip, args.binding)
         state = connection.read()
-        # The arm as the robot describes itself, where the user does not.
-        own = not args.end_effector
-        args.robot, args.end_effector = args.robot or connection.robot, args.end_effector or "none"
-        robot: RobotDescription = load_arm(args)
-        robot = with_own_end_effector(robot, state) if own else robot
+        args.robot = args.robot or connection.robot  # as the robot describes itself, where the user does not
+        robot: RobotDescription = options.load_arm(args)
+        robot = with_own_end_effector(robot, state) if args.end_effector is None else robot
         live = Live(robot, connection, FrankaStream(connection, say), state)
-        with opened_view(args, robot, f"panda-dynamics live: {args.ip}") as view, _publisher(args, robot) as publish:
-            live.follow(args, view, publish, record)
+        view = stack.enter_context(options.opened_view(args, robot, f"panda-dynamics live: {args.ip}"))
+        publish = None
+        if args.ros:
+            from panda_dynamics_ros.nodes.franka_state import published
+
+            publish = stack.enter_context(published(robot.joint_names))
+        show, shown = stack.enter_context(live_table(live.title, quiet=args.json)), 0.0
+        with contextlib.suppress(KeyboardInterrupt):
+            while args.seconds is None or live.elapsed < args.seconds:
+                taken = live.take()
+                if record is not None and taken is not None:
+                    record(taken)
+                if publish is not None:
+                    publish(taken, live.stream.problem)
+                if live.elapsed > shown + PERIOD:
+                    shown = live.elapsed
+                    show(live.rows())
+                    if view is not None:
+                        live.show_in(view)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
-
-
-def _publisher(args: argparse.Namespace, robot: RobotDescription) -> contextlib.AbstractContextManager[Publish | None]:
-    if not args.ros:
-        return contextlib.nullcontext()
-    from panda_dynamics_ros.nodes.franka_state import published
-
-    return published(robot.joint_names)
 
 
 class Live:
@@ -93,47 +90,34 @@ class Live:
         self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
         self._origin = time.monotonic()
-        self._seen = state, self.monitor.update_state(state.raw)  # not counted: views and nodes start after it
+        self.state, self.output = state, self.monitor.update_state(state.raw)  # not counted: nodes start after it
 
     @property
     def elapsed(self) -> float:
         """s since the start."""
         return time.monotonic() - self._origin
 
-    def follow(
-        self, args: argparse.Namespace, view: WebView | None, publish: Publish | None, record: Record | None
-    ) -> None:
-        """Take states until the time is over or Ctrl-C; a thread shows them, so that no state waits for it."""
-        over = threading.Event()
-        with live_table(self.title, quiet=args.json) as show:
-            shower = threading.Thread(target=self._show, args=(over, show, view), daemon=True)
-            shower.start()
-            try:
-                with contextlib.suppress(KeyboardInterrupt):
-                    while args.seconds is None or self.elapsed < args.seconds:
-                        state = self.stream.next()
-                        if state is not None:
-                            self.stamps.accept(state.sample.stamp)
-                            self._seen = state, self.monitor.update_state(state.raw)
-                            if record is not None:
-                                record(state)
-                        if publish is not None:
-                            publish(state, self.stream.problem)
-            finally:
-                over.set()
-                shower.join()
+    def take(self) -> FrankaState | None:
+        """The next state, counted and handed to the monitor; None while the robot is away."""
+        state = self.stream.next()
+        if state is not None:
+            self.stamps.accept(state.sample.stamp)
+            self.state, self.output = state, self.monitor.update_state(state.raw)
+        return state
 
-    def _show(self, over: threading.Event, show: Callable[[Rows], None], view: WebView | None) -> None:
-        while not over.wait(PERIOD):
-            show(self.rows())
-            if view is not None:
-                state, output = self._seen
-                wrench = output.wrench.wrench
-                view.show(self.elapsed, state.sample.q, output.estimate, wrench=wrench, remark=state.mode)
+    def show_in(self, view: WebView) -> None:
+        """Show the last state in a web page."""
+        q, mode, wrench = self.state.sample.q, self.state.mode, self.output.wrench.wrench
+        view.show(self.elapsed, q, self.output.estimate, wrench=wrench, remark=mode)
+
+    @property
+    def pose_error(self) -> float:
+        """m, between the model's pose and the robot's own."""
+        return float(np.linalg.norm(self.output.T_base_ee[:3, 3] - self.state.T_base_ee[:3, 3]))
 
     def rows(self) -> Rows:
         """The table for a person."""
-        state, output = self._seen
+        state, output = self.state, self.output
         load, errors = state.load, f" ({', '.join(state.errors)})" if state.errors else ""
         mode = state.mode + errors + (f": {MODES[state.mode]}" if state.mode in MODES else "")
         com = f" at {joint_values(1e3 * load.com, 1)} mm" if load.mass else ""
@@ -143,13 +127,13 @@ class Live:
             ("load that Franka has", f"{load.mass:.3f} kg{com}"),
             ("robot", self.stream.problem or mode),
             ("states", f"{self.stamps.received}, {self.stamps.rate:.0f} Hz, {self.stamps.lost} missed"),
-            ("pose", f"{position} mm, {1e3 * _pose_error(state, output):.3f} mm from O_T_EE"),
+            ("pose", f"{position} mm, {1e3 * self.pose_error:.3f} mm from O_T_EE"),
             ("external torques", f"{joint_values(output.external_torques, 2)} N m"),
         ]
 
     def summary(self) -> dict[str, Any]:
         """The same for a program."""
-        state, output = self._seen
+        state, output = self.state, self.output
         return {
             **self._about,
             "samples": self.stamps.received,
@@ -159,14 +143,9 @@ class Live:
             "reconnections": self.stream.reconnections,
             "mode": state.mode,
             "errors": list(state.errors),
-            "pose_error_m": _pose_error(state, output),
+            "pose_error_m": self.pose_error,
             "O_T_EE": state.T_base_ee.T.ravel().tolist(),
             "end_effector": body_entry(state.end_effector),
             "franka_load": body_entry(state.load),
             "payload": payload_entry(output.estimate),
         }
-
-
-def _pose_error(state: FrankaState, output: ArmOutput) -> float:
-    """m, between the model's pose and the robot's own."""
-    return float(np.linalg.norm(output.T_base_ee[:3, 3] - state.T_base_ee[:3, 3]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have: each stands here once, and commands add it by name."""
+"""Options that several commands have: each stands here once, and a command's `OPTIONS` name it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,22 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
     from panda_dynamics_ros.robot import RobotDescription
+    from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
 FULL_TURN = 6.3  # rad, just above 2 pi
 PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
-"""A flag, and the keyword arguments of `add_argument`."""
+"""A flag, or the name of a positional argument, and the keyword arguments of `add_argument`."""
 
 
-def option(flag: str, words: str, **keywords: Any) -> Option:
-    """An option with this help."""
-    return flag, {"help": words, **keywords}
+Options = Sequence[Option | list[Option] | dict[str, list[Option]]]
+"""Options; a list within has those of which exactly one must be given, a dictionary those under a title of the help."""
+
+
+def option(name: str, words: str, **keywords: Any) -> Option:
+    """An option, or a positional argument, with this help."""
+    return name, {"help": words, **keywords}
 
 
 def flag(name: str, words: str) -> Option:
@@ -54,7 +59,7 @@ def output(default: str, metavar: str = "DIR", words: str = "folder for the resu
 
 
 ARM = [
-    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)", default="none"),
+    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
     option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
@@ -81,28 +86,31 @@ VIEW = [
 JSON = flag("--json", "print the result for a program: JSON and nothing else")
 OVERWRITE = flag("--overwrite", "replace what exists")
 SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
+ROBOT: Options = [option("--robot", ROBOTS), {"description of the arm": ARM}]
+ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]
+"""The arm, as an option or as the argument `robot`, and the options of its description."""
 
 
-def add(parser: argparse._ActionsContainer, *options: Option) -> None:
+def add(parser: argparse._ActionsContainer, options: Options) -> None:
     """Add these options."""
-    for name, keywords in options:
-        parser.add_argument(name, **keywords)
-
-
-def add_robot(parser: argparse.ArgumentParser, name: str = "--robot") -> None:
-    """Add the arm, as an option or as the argument `robot`, and the options of its description."""
-    own: dict[str, Any] = {} if name.startswith("-") else {"nargs": "?", "metavar": "ROBOT"}
-    parser.add_argument(name, default="panda", help=ROBOTS, **own)
-    add(parser.add_argument_group("description of the arm"), *ARM)
+    for each in options:
+        if isinstance(each, tuple):
+            parser.add_argument(each[0], **each[1])
+        elif isinstance(each, list):
+            add(parser.add_mutually_exclusive_group(required=True), each)
+        else:
+            for title, members in each.items():
+                add(parser.add_argument_group(title), members)
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:
-    """The robot of the options above; the errors are those of `load_robot`."""
+    """The robot of these options; the errors are those of `load_robot`."""
     from panda_dynamics_ros.model import load_robot
 
     radians(args.mounting, "--mounting")
     names = [name[2:].replace("-", "_") for name, _ in ARM]
-    return load_robot(args.robot, **{name: getattr(args, name) for name in names})
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return load_robot(args.robot or "panda", **given)
 
 
 def radians(angles: Sequence[float], name: str) -> None:
@@ -126,16 +134,22 @@ def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
 
 
-def add_payload_options(parser: argparse.ArgumentParser) -> None:
-    """Add what a user may know of the payloads; the same as parameters of `payload_estimator`."""
+def load_recording(args: argparse.Namespace, robot: RobotModel, path: str) -> JointDataset:
+    """The recording at a path; the errors are those of `load_dataset`."""
+    from panda_dynamics_ros.recordings.dataset import load_dataset
+
+    return load_dataset(path, robot, **recording_options(args))
+
+
+def payload() -> list[Option]:
+    """What a user may know of the payloads; the same as parameters of `payload_estimator`."""
     from panda_dynamics_ros.estimation import EstimatorOptions
 
-    add(
-        parser,
+    return [
         option("--known-mass", "mass of the payload, if it has been weighed", type=float, default=0.0, metavar="KG"),
         number("--max-mass", EstimatorOptions().max_mass, "KG", "the heaviest possible payload"),
         option("--shape", SHAPE, metavar="WORDS"),
-    )
+    ]
 
 
 def payload_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.cli.options import JSON, add, add_robot, load_arm, option, radians
+from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 
 EXAMPLES = """\
@@ -27,57 +27,42 @@ READERS: dict[str, tuple[tuple[int, ...], str, Callable[[FloatArray], FloatArray
     ),
     "measure-pose": ((6,), "6 numbers: x y z in mm, rotation x y z in degrees", pose.measure_pose_to_matrix),
 }
-WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # key, heading, conversion
+WRITERS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {  # heading, conversion
     "matrix": ("{title} as a matrix, m", lambda T: T),
     "column_major": ("column-major, m", pose.to_column_major),
     "translation": ("translation x y z, m", lambda T: T[:3, 3]),
     "quaternion": ("quaternion x y z w", lambda T: pose.matrix_to_quaternion(T[:3, :3])),
     "measure_pose": ("Measure Pose: x y z, mm; rotation x y z, degrees", pose.matrix_to_measure_pose),
 }
-FORMATS = {
-    "matrix": ("matrix",),
-    "column-major": ("column_major",),
-    "quaternion": ("translation", "quaternion"),
-    "measure-pose": ("measure_pose",),
-}
-"""What each choice of `--to` prints."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    formats = "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
-    parser.add_argument("values", nargs="*", metavar="VALUES", help="the pose, or - for standard input")
-    add_robot(parser)
-    add(
-        parser.add_mutually_exclusive_group(required=True),
-        option("--from", f"format of VALUES: {formats}", dest="source", choices=READERS),
-        option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
-    )
-    add(
-        parser,
-        option("--to", "formats to print (default: all)", nargs="+", choices=FORMATS, metavar="FORMAT"),
-        option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
-        JSON,
-    )
+FROM = "format of VALUES: " + "; ".join(f"{name} ({words})" for name, (_, words, _) in READERS.items())
+OPTIONS = [
+    options.option("values", "the pose, or - for standard input", nargs="*", metavar="VALUES"),
+    *options.ROBOT,
+    [
+        options.option("--from", FROM, dest="source", choices=READERS),
+        options.option("--q", "joint position in rad: print the arm's pose there", nargs="+", metavar="Q"),
+    ],
+    options.option("--frame", "base, joint1 .. joint7, flange or ee (default: flange)", default="flange"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a pose in the formats asked for."""
+    """Print a pose in all formats."""
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
-        q, robot = _numbers(args.q, "--q"), load_arm(args)
-        radians(q.tolist(), "--q")
+        q, robot = _numbers(args.q, "--q"), options.load_arm(args)
+        options.radians(q.tolist(), "--q")
         title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
         values, (counts, words, convert) = _numbers(args.values, "VALUES"), READERS[args.source]
         if values.size not in counts:
             raise ArgumentError(f"VALUES: expected {words}, got {values.size}")
         title, T = "T", convert(values)
-    chosen = {key: WRITERS[key] for name in dict.fromkeys(args.to or FORMATS) for key in FORMATS[name]}
     if args.json:
-        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in chosen.items()}))
+        print(json.dumps({key: convert(T).tolist() for key, (_, convert) in WRITERS.items()}))
         return
-    for heading, convert in chosen.values():  # numbers as they can be given to the command again
+    for heading, convert in WRITERS.values():  # numbers as they can be given to the command again
         value = convert(T)
         print(heading.format(title=title))
         form = ">12.9g" if value.ndim == 2 else ".9g"

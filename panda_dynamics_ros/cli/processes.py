@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from panda_dynamics_ros.untrusted import python_command
@@ -36,10 +35,10 @@ class NodeProcesses:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, module: str, parameters: Mapping[str, object] | None = None) -> int:
+    def start(self, module: str, **parameters: object) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
         arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
-        for name, value in (parameters or {}).items():
+        for name, value in parameters.items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:
             # A process group of its own: the terminal's Ctrl-C reaches this command only, which then stops the nodes.

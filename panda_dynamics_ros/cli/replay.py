@@ -6,6 +6,7 @@ import contextlib
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
-from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
+from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
@@ -30,29 +30,24 @@ panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
 """
 CONTRADICTED = 3
 """Exit code of --strict where the recording contradicts the arm, or what was declared."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    bag = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("bag", nargs="?", metavar="BAG", help=bag)
-    example = "replay the recording of a simulated Panda that comes with this package"
-    unloaded = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
-    options.add(what, options.flag("--example", example))
-    options.add_robot(parser)
-    options.add_payload_options(parser)
-    formats = "storage of DIR/results (default: mcap, if rosbags is installed)"
-    options.add(
-        parser,
-        *options.RECORDING,
-        options.output("replay_output"),
-        options.option("--bag-format", formats, choices=(*STORAGES, "none")),
-        *options.VIEW,
-        options.number("--rate", 1.0, "R", "speed of --view, times real time"),
-        options.flag("--smooth", "estimate each payload from all samples while it was carried"),
-        options.option("--unloaded", unloaded, type=float, nargs="+", default=[], metavar="T"),
-        options.JSON,
-    )
+BAG = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
+FORMATS = "storage of DIR/results (default: mcap, if rosbags is installed)"
+UNLOADED = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
+OPTIONS = [
+    [
+        options.option("bag", BAG, nargs="?", metavar="BAG"),
+        options.flag("--example", "replay the recording of a simulated Panda that comes with this package"),
+    ],
+    *options.ROBOT,
+    *options.payload(),
+    *options.RECORDING,
+    options.output("replay_output"),
+    options.option("--bag-format", FORMATS, choices=(*STORAGES, "none")),
+    *options.VIEW,
+    options.number("--rate", 1.0, "R", "speed of --view, times real time"),
+    options.flag("--smooth", "estimate each payload from all samples while it was carried"),
+    options.option("--unloaded", UNLOADED, type=float, nargs="+", default=[], metavar="T"),
+]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.bag_format != "none":
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
-    data = load_dataset(args.bag, robot, **options.recording_options(args))
+    data = options.load_recording(args, robot, args.bag)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
         result = _replay(args, name, data, robot, known)
         if view is not None:
@@ -115,20 +110,9 @@ def _replay(
         summaries.write_summary(summary, args.output),
         *write_replay_files(data, robot, result, args.output, **smoothed),
     ]
-    files += _write_bag(data, result, args.output / "results", args.bag_format)
+    storage = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
+    if storage != "none":
+        files.append(args.output / "results")
+        write_replay(files[-1], data, result, storage, overwrite=True)
     console.print_results(args.json, summary, tables, files)
     return result
-
-
-def _write_bag(data: JointDataset, result: Replay, folder: Path, storage: str | None) -> list[Path]:
-    """Write the results as a rosbag2. Without rosbags, only a warning is given unless a bag was asked for."""
-    if storage == "none":
-        return []
-    try:
-        write_replay(folder, data, result, storage or "mcap", overwrite=True)
-    except MissingDependencyError as error:
-        if storage is not None:
-            raise
-        warnings.warn(f"{folder} is not written: {error}", stacklevel=2)
-        return []
-    return [folder]

@@ -13,23 +13,18 @@ from panda_dynamics_ros.robot.effort import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
 
 EXAMPLES = "panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying"
+OPTIONS = [
+    options.option("motion", "the CSV of `panda-dynamics excite`", metavar="MOTION"),
+    *options.ROBOT,
+    options.number("--repeat", 2, "N", "periods of the motion"),
+    options.number("--payload-mass", 0.0, "KG", "carry a cube of 10 cm with this mass"),
+    options.COM,
+    options.number("--seed", 0, "N", "number of the simulated arm"),
+    options.number("--take", 1, "N", "number of the noise"),
+    options.output("recording", "DIR", "the rosbag2 folder"),
+    options.OVERWRITE,
+]
 START = 1.0  # s at rest before the motion
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("motion", metavar="MOTION", help="the CSV of `panda-dynamics excite`")
-    options.add_robot(parser)
-    options.add(
-        parser,
-        options.number("--repeat", 2, "N", "periods of the motion"),
-        options.number("--payload-mass", 0.0, "KG", "carry a cube of 10 cm with this mass"),
-        options.COM,
-        options.number("--seed", 0, "N", "number of the simulated arm"),
-        options.number("--take", 1, "N", "number of the noise"),
-        options.output("recording", "DIR", "the rosbag2 folder"),
-        options.OVERWRITE,
-        options.JSON,
-    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -39,8 +34,6 @@ def run(args: argparse.Namespace) -> None:
     from panda_dynamics_ros.simulation.plant import payload_cube
 
     checks.number(args.repeat, "--repeat", minimum=1, maximum=1000)
-    if args.output.exists() and not args.overwrite:  # before a minute of simulation, not after it
-        raise ArgumentError(f"--output: expected a folder that does not exist, or --overwrite, got '{args.output}'")
     robot = options.load_arm(args)
     if robot.effort != MEASURED:
         raise ArgumentError(f"--effort: expected {MEASURED}, which the simulated sensors record, got {robot.effort}")

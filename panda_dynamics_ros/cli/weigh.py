@@ -2,28 +2,18 @@
 """`panda-dynamics weigh`: a payload to a few grams, from runs of one motion with and without it."""
 
 import argparse
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.reporting.console import (
-    Rows,
-    com_text,
-    fixed,
-    joint_values,
-    mass_text,
-    print_results,
-    summary_rows,
-)
+from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -40,38 +30,28 @@ ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drif
 Runs = tuple[list[JointDataset], list[JointDataset], JointDataset | None]
 """Loaded, unloaded, and for the check at rest, if there is another one for it."""
 INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    options.add(
-        parser.add_argument_group("what to do").add_mutually_exclusive_group(required=True),
+START = "posture to start the motion from, rad (default: Franka's)"
+CHECK = "another recording with the payload, for the check at rest (default: the same)"
+OPTIONS = [
+    [
         options.flag("--simulate", "make the runs on the simulated arm, and weigh"),
         options.flag("--plan", "only write the motion, for a joint_trajectory_controller"),
         options.option("--loaded", "weigh recordings with the payload", nargs="+", metavar="RUN"),
-    )
-    check = "another recording with the payload, for the check at rest (default: the same)"
-    options.add(
-        parser.add_argument_group("recordings"),
-        options.option("--unloaded", "recordings of the same motion without it", nargs="+", metavar="RUN"),
-        options.option("--check", check, metavar="RUN"),
-    )
-    options.add_robot(parser)
-    options.add(parser, *options.RECORDING)
-    options.add_payload_options(parser)
-    options.add(
-        parser.add_argument_group("motion, of --plan and --simulate"),
-        options.option("--start", "posture to start from, rad (default: Franka's)", nargs="+", type=float, metavar="Q"),
-        options.number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
-        options.number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
-        options.number("--trials", 1000, "N", "motions to try"),
-        options.number("--seed", 0, "N", "seed of the search and of the simulated arm"),
-    )
-    options.add(
-        parser.add_argument_group("simulated arm"),
-        options.number("--payload-mass", 1.0, "KG", "mass of the payload"),
-        options.COM,
-    )
-    options.add(parser, options.output("weigh_output"), options.JSON)
+    ],
+    options.option("--unloaded", "recordings of the same motion without it", nargs="+", metavar="RUN"),
+    options.option("--check", CHECK, metavar="RUN"),
+    *options.ROBOT,
+    *options.RECORDING,
+    *options.payload(),
+    options.option("--start", START, nargs="+", type=float, metavar="Q", default=READY),
+    options.number("--reach", WRIST_REACH, "RAD", "half of the range in which each of the wrist's joints turns"),
+    options.number("--table-height", 0.0, "M", "height of the table in base axes; -1 for no table"),
+    options.number("--trials", 1000, "N", "motions to try"),
+    options.number("--seed", 0, "N", "seed of the search and of the simulated arm"),
+    options.number("--payload-mass", 1.0, "KG", "mass of the payload of the simulated arm"),
+    options.COM,
+    options.output("weigh_output"),
+]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -84,61 +64,25 @@ def run(args: argparse.Namespace) -> None:
     robot = options.load_arm(args)
     if args.plan:
         motion = _motion(args, robot)
-        summary = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
-        print_results(args.json, summary, [("motion for weighing", summary_rows(summary))], summary["files"])
+        plan = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+        rows = console.summary_rows(plan)
+        console.print_results(args.json, plan, [("motion for weighing", rows)], plan["files"])
         return
     truth = payload_cube(args.payload_mass, args.payload_com) if args.simulate else None
     loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
     result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
-    rest = result.rest
-    if check is not None:
-        rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
+    vector, rest = result.estimate.vector, result.rest
+    rest = rest if check is None else check_at_rest(robot, vector, check, unloaded, rest.noise)
     kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
     runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
     args.output.mkdir(parents=True, exist_ok=True)
-    summary = {"robot": robot.name, "runs": runs, **_entry(result, rest)}
-    summary["truth"] = None if truth is None else body_entry(truth)
-    tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
-    files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
-    summary["files"] = [str(file) for file in files]
-    print_results(args.json, summary, tables, files)
-
-
-def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
-    if args.start is None and robot.n != len(READY):
-        raise ArgumentError(f"--start: expected a posture of {robot.n} joints, got none")
-    start = READY if args.start is None else args.start
-    options.radians(start, "--start")
-    start = checks.exactly(start, (robot.n,), "--start").tolist()
-    search = {"table_height": args.table_height, "reach": args.reach, "trials": args.trials, "seed": args.seed}
-    return weighing_motion(robot, start, **search).motion
-
-
-def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
-    where = options.recording_options(args)
-    loaded, unloaded = (
-        [load_dataset(path, robot, **where) for path in paths] for paths in (args.loaded, args.unloaded)
-    )
-    return loaded, unloaded, load_dataset(args.check, robot, **where) if args.check else None
-
-
-def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
-    if args.check:
-        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    checks.number(args.payload_mass, "--payload-mass", minimum=1e-3, maximum=10.0)
-    # One more loaded run for the check at rest; the payload is estimated without it.
-    runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
-    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
-    return loaded, unloaded, runs[-1]
-
-
-def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
-    """The summary's entry: the payload as elsewhere in a summary, the noise and the torques at rest (one sigma)."""
-    return {
+    summary = {
+        "robot": robot.name,
+        "runs": runs,
         **payload_entry(result.estimate),
         "motion_s": result.motion_s,
-        "noise": floats(result.noise),
+        "noise": floats(result.noise),  # one sigma
         "rest": {
             "pauses": len(rest.torque),
             "largest": floats(rest.largest),
@@ -146,34 +90,59 @@ def _entry(result: PairedRuns, rest: RestCheck) -> dict[str, Any]:
             "within_noise": rest.passed if len(rest.torque) else None,
         },
         "set_load": franka_load(result.estimate),
+        "truth": None if truth is None else body_entry(truth),
     }
+    tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
+    files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
+    summary["files"] = [str(file) for file in files]
+    console.print_results(args.json, summary, tables, files)
 
 
-def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> Rows:
+def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
+    options.radians(args.start, "--start")
+    search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
+    return weighing_motion(robot, args.start, **search).motion
+
+
+def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
+    load = partial(options.load_recording, args, robot)
+    return [*map(load, args.loaded)], [*map(load, args.unloaded)], load(args.check) if args.check else None
+
+
+def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
+    if args.check:
+        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
+    # One more loaded run for the check at rest; the payload is estimated without it.
+    runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
+    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
+    return loaded, unloaded, runs[-1]
+
+
+def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> console.Rows:
     """The result in words, and the payload's true parameters where they are known."""
     estimate = result.estimate
     is_found = estimate.mass - estimate.mass_margin > 0.0
-    mass, inertia, at_rest = mass_text(estimate), "not known", "not checked: the arm never paused"
+    mass, inertia, at_rest = console.mass_text(estimate), "not known", "not checked: the arm never paused"
     if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
         mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
     if np.isfinite(estimate.inertia_std).all():
         entries = zip(INERTIA, six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
-        margins = [f"{name} {fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
+        margins = [f"{name} {console.fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
         inertia = ", ".join(margins) + " g m² (95 %)"
     if len(rest.torque):
         verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"
-        at_rest = f"with the load declared at most {joint_values(rest.largest)} N m, {verdict}"
+        at_rest = f"with the load declared at most {console.joint_values(rest.largest)} N m, {verdict}"
     rows = [
         ("payload mass", mass),
-        ("centre of mass", com_text(estimate)),
+        ("centre of mass", console.com_text(estimate)),
         ("inertia", inertia),
-        ("noise of a run", f"{joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
+        ("noise of a run", f"{console.joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
         ("torque at rest", at_rest),
     ]
     if estimate.problem:
         rows.append(("problem", estimate.problem))
     if truth is not None:
-        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {joint_values(1e3 * truth.com, 1)} mm"))
+        rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {console.joint_values(1e3 * truth.com, 1)} mm"))
     if is_found:
         load = franka_load(estimate)
         com, tensor = (", ".join(f"{each:.9g}" for each in load[key]) for key in ("center_of_mass", "load_inertia"))

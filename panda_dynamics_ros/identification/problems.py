@@ -16,7 +16,6 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,9 @@ from panda_dynamics_ros.identification.regression import (
     Quadratic,
     friction_slice,
     prior_std,
+    rms,
 )
-from panda_dynamics_ros.identification.rows import MotionSamples, Pieces, joined, pieces_of
+from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -70,27 +70,24 @@ def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, 
     return condition
 
 
-def not_identified(equations: NormalEquations, prior: RobotModel, samples: MotionSamples) -> tuple[str, ...]:
+def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str, ...]:
     """Names of base parameters and friction terms that the rows do not determine (full-column-rank check).
 
     Where the motion is so slow that torques of acceleration are below the residual, second moments are among them.
     """
-    base, n = prior.base_parameters(), prior.n
-    # Stribeck terms begin at zero and stay there where nothing speaks for them: they are not looked for.
-    friction = [
-        (friction_slice(n).start + i, f"{term}{i // len(FRICTION_TERMS) + 1}")
-        for i, term in enumerate(FRICTION_TERMS * n)
-        if term != "stribeck"
-    ]
-    place = [*base.columns, *(column for column, _ in friction)]
-    names = [*base.names, *(name for _, name in friction)]
+    prior, samples, base = model.prior, model.samples, model.prior.base_parameters()
+    names, place = list(base.names), list(base.columns)
+    for i, term in enumerate(FRICTION_TERMS * prior.n, start=friction_slice(prior.n).start):
+        if term != "stribeck":  # it begins at zero and stays there where nothing speaks for it
+            names.append(f"{term}{(i - friction_slice(prior.n).start) // len(FRICTION_TERMS) + 1}")
+            place.append(i)
     gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
     length = np.sqrt(np.diag(gram))
     seen = length > LEAST_SINGULAR_VALUE * np.median(length)
     values, directions = np.linalg.eigh(gram[np.ix_(seen, seen)] / np.outer(length[seen], length[seen]))
     seen[seen] = np.linalg.norm(directions[:, values < LEAST_SINGULAR_VALUE**2], axis=1) <= _INVOLVED
     moving = prior.inverse_dynamics(samples.q, samples.dq, samples.ddq) - prior.gravity_torques(samples.q)
-    if (np.sqrt((moving**2).mean(axis=0)) <= prior.residual.std).all():
+    if (rms(moving) <= prior.residual.std).all():
         seen[: len(base.columns)] &= np.array(base.columns) % 10 < FIRST_SECOND_MOMENT
     return tuple(name for name, there in zip(names, seen, strict=True) if not there)
 
@@ -107,9 +104,10 @@ def advice(names: tuple[str, ...]) -> str:
     )
 
 
-LEAST_DURATION_S = 2.0
+LEAST_DURATION_S = 3.0  # of rows: a third is held out, with `procedure.MARGIN_S` beside it
 LEAST_MOTION = 0.05  # rad
-_SATURATED, _OFTEN = 0.99, 0.01  # share of the effort limit; share of the samples
+_CONSTANT = 1e-9  # N m, of a filtered torque
+_SATURATED, _OFTEN = 0.99, 0.01  # share of the effort limit; share of the rows
 _FOREIGN = 0.5  # share of the torque that stays unexplained
 _FAR_OUT = 6.0  # times the largest position limit: no arm turns its joints that often
 _WRONG_UNIT = 5.0  # times: noise and lag make the ratio of derivatives and velocities 0.8 to 1.2
@@ -119,118 +117,87 @@ class ImplausibleRecordingWarning(UserWarning):
     """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
 
 
-class Recording(NamedTuple):
-    """What an identification keeps of a recording: its rows, and what is asked of all recordings together.
+def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
+    """The rows of a recording of an arm of this kind.
 
-    least, largest: (2, n), of positions and torques. saturated: (n,), samples at the limit, of `samples`.
+    Raises DataError: the number of joints is not the arm's, units are wrong, or the recording is too short.
+    Raises ArgumentError: gravity is not in the efforts of the arm's kind.
     """
-
-    joint: str
-    duration: float
-    samples: int
-    least: FloatArray
-    largest: FloatArray
-    saturated: FloatArray
-    rows: Pieces
-
-    @classmethod
-    def of(cls, prior: RobotModel, data: JointDataset) -> Recording:
-        """Of a recording of an arm of this kind.
-
-        Raises DataError: the number of joints is not the arm's, or units are wrong.
-        Raises ArgumentError: gravity is not in the efforts of the arm's kind.
-        """
-        if prior.effort == WITHOUT_GRAVITY:
-            raise ArgumentError(
-                "robot: expected an arm whose effort has gravity in it, got effort "
-                f"{prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
-            )
-        if len(data.names) != prior.n:
-            raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
-        data = replace(data, tau=link_side_torques(prior, data.q, data.tau))
-        values = np.stack([data.q, data.tau])
-        least, largest = values.min(axis=1), values.max(axis=1)
-        if (largest[0] - least[0] >= LEAST_MOTION).any():
-            _check_units(data, prior)
-        saturated = (np.abs(data.tau) > _SATURATED * prior.limits.effort).sum(axis=0)
-        rows = pieces_of(data) if data.duration_s > 0.0 else Pieces(data.source, [], 0)
-        return cls(data.names[0], data.duration_s, len(data.stamp), least, largest, saturated, rows)
-
-
-def _check_units(data: JointDataset, robot: RobotModel) -> None:
-    """Refuse positions in degrees, and stamps or velocities in other units than the positions."""
+    if prior.effort == WITHOUT_GRAVITY:
+        raise ArgumentError(
+            "robot: expected an arm whose effort has gravity in it, got effort "
+            f"{prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
+        )
+    if len(data.names) != prior.n:
+        raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
     largest = float(np.abs(data.q).max())
-    if largest > _FAR_OUT * float(np.abs([robot.limits.lower, robot.limits.upper]).max()):
+    if largest > _FAR_OUT * float(np.abs([prior.limits.lower, prior.limits.upper]).max()):
         raise DataError(f"{data.source}: expected positions in rad, got up to {largest:.0f}; are they in degrees?")
-    derivative = np.gradient(data.q, data.stamp, axis=0)
+    derivative = np.gradient(data.q, data.stamp, axis=0) if len(data.stamp) > 1 else data.dq
     ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
-    if not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
+    moves = (np.ptp(data.q, axis=0) >= LEAST_MOTION).any()
+    if moves and not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
         raise DataError(
             f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
             "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
         )
+    return prepare(replace(data, tau=link_side_torques(prior, data.q, data.tau)))
 
 
-def samples_of(recordings: Sequence[Recording], prior: RobotModel) -> MotionSamples:
+def samples_of(recordings: Sequence[MotionSamples], prior: RobotModel) -> MotionSamples:
     """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
 
     Raises ArgumentError: there is no recording.
-    Raises DataError: they are too short, nothing moves, or a joint's torque is constant or always at its limit.
+    Raises DataError: nothing moves, a joint's torque is constant, or too little is left.
     """
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
-    sources = ", ".join(each.rows.source for each in recordings)
-    total = sum(each.duration for each in recordings)
-    if total < LEAST_DURATION_S:
+    samples = joined(recordings)
+    moved = np.ptp(samples.q, axis=0)
+    if (moved < LEAST_MOTION).all():
         raise DataError(
-            f"{sources}: expected at least {LEAST_DURATION_S:g} s of motion, got {total:.2f} s; no base "
-            "parameter can be identified; one period of an exciting motion (panda-dynamics excite) shows all"
+            f"{samples.source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
+            "no friction can be identified; record an exciting motion (panda-dynamics excite)"
         )
-    least = np.min([each.least for each in recordings], axis=0)
-    q, tau = np.max([each.largest for each in recordings], axis=0) - least
-    if (q < LEAST_MOTION).all():
+    constant = np.ptp(samples.tau, axis=0) <= _CONSTANT
+    if constant.any():
         raise DataError(
-            f"{sources}: expected motion, got joints that move by {q.max():.3f} rad at most; no inertia and no "
-            "friction can be identified; record an exciting motion (panda-dynamics excite)"
-        )
-    if not tau.all():
-        raise DataError(
-            f"{sources}: expected measured torques, got a constant one at joints {_joints(tau == 0.0)}; neither their "
-            "friction nor the base parameters of their links can be identified; record link-side torques of a "
+            f"{samples.source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither "
+            "their friction nor the base parameters of their links can be identified; record link-side torques of a "
             "moving arm"
         )
-    often = np.sum([x.saturated for x in recordings], axis=0) > _OFTEN * sum(x.samples for x in recordings)
+    samples = replace(samples, tau=samples.tau - prior.felt_rotor_inertia * samples.ddq)
+    saturated = np.abs(samples.tau) > _SATURATED * prior.limits.effort
+    often = saturated.mean(axis=0) > _OFTEN
     if often.any():
         text = (
-            f"{sources}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; those "
-            "samples do not count, and friction and base parameters of these joints are the less certain for it; "
+            f"{samples.source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
+            "those samples do not count, and friction and base parameters of these joints are the less certain for it; "
             "move slower"
         )
         warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
-    samples = joined([each.rows for each in recordings])
-    tau = samples.tau - prior.felt_rotor_inertia * samples.ddq
-    free = (np.abs(tau) <= _SATURATED * prior.limits.effort).all(axis=1)
-    if not free.any():
+    samples = samples.rows(np.flatnonzero(~saturated.any(axis=1)))
+    total = len(samples) * samples.period
+    if total < LEAST_DURATION_S:
         raise DataError(
-            f"data: expected torques within the limits of {prior.name}, got none; no base parameter can be identified; "
-            "move slower, or is it another arm?"
+            f"{samples.source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
+            f"{prior.name}, got {total:.2f} s; no base parameter can be identified; one period of an exciting motion "
+            "(panda-dynamics excite) shows all"
         )
-    rows = {name: getattr(samples, name)[free] for name in ("stamp", "q", "dq", "ddq", "s", "block")}
-    return replace(samples, tau=tau[free], **rows)
+    return samples
 
 
 def _joints(which: NDArray[np.bool_]) -> list[int]:
     return [int(j) + 1 for j in np.flatnonzero(which)]
 
 
-def check_fit(model: LinearModel, samples: MotionSamples, x: FloatArray) -> None:
+def check_fit(model: LinearModel, x: FloatArray) -> None:
     """Refuse a fit that leaves most of a torque unexplained.
 
-    Raises DataError: the best fit leaves more than half of all torque unexplained, or more than half of a joint's
+    Raises DataError: it leaves more than half of all torque unexplained, or more than half of a joint's
         torque and five times the prior's residual.
     """
-    error = np.sqrt((model.unexplained(x) ** 2).mean(axis=0))
-    size = np.sqrt((samples.tau**2).mean(axis=0))
+    error, size = rms(model.unexplained(x)), rms(model.samples.tau)
     explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
     foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
     if foreign.any() or explained < _FOREIGN:
@@ -257,42 +224,38 @@ KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}  # of arms by what thei
 
 
 def problems_of(
-    recordings: Sequence[Recording],
+    recordings: Sequence[MotionSamples],
     model: LinearModel,
-    samples: MotionSamples,
     weight: FloatArray,
-    rms: FloatArray,
-    prior_rms: FloatArray,
+    held_out: FloatArray,
+    prior_held_out: FloatArray,
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
     weight: (n,), of the rows, by the prior's residual.
-    rms, prior_rms: (n,), N m, on held-out blocks, of the fits and of the prior; nan where there are none.
+    held_out, prior_held_out: (n,), N m, torque RMS on held-out blocks, of the fits and of the prior.
     """
     prior, found = model.prior, []
     expected = _kind(prior.joint_names[0])
-    for each in recordings:
-        if expected and _kind(each.joint) not in (None, expected):
-            found.append(
-                f"{each.rows.source} has the joints {each.joint}.. of another arm than {prior.name}: start from "
-                f"{_kind(each.joint)}"
-            )
-            break
-    if load := _load(model, samples, weight):
+    other = next((each for each in recordings if expected and _kind(each.joint) not in (None, expected)), None)
+    if other is not None:
+        words = f"{other.source} has the joints {other.joint}.. of another arm than {prior.name}"
+        found.append(f"{words}: start from {_kind(other.joint)}")
+    if load := _load(model, weight):
         found.append(load)
     else:
         usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
-        ratio = min(float(np.sqrt(np.mean((each / usual) ** 2))) for each in (rms, prior_rms))
+        ratio = min(rms(held_out / usual), rms(prior_held_out / usual))
         if ratio > LARGEST_RESIDUAL:
             found.append(
                 f"held-out blocks are predicted {ratio:.1f} times as badly as {prior.name} usually is: is it another "
                 "arm, or did something touch it?"
             )
-    if np.linalg.norm(rms) > np.linalg.norm(prior_rms):
+    error, prior_error = np.linalg.norm(held_out), np.linalg.norm(prior_held_out)
+    if error > prior_error:
         found.append(
-            f"held-out blocks are predicted with {np.linalg.norm(rms):.2f} N m RMS, by {prior.name} itself with "
-            f"{np.linalg.norm(prior_rms):.2f}: keep {prior.name}, or record a longer exciting motion "
-            "(panda-dynamics excite) of the unloaded arm"
+            f"held-out blocks are predicted with {error:.2f} N m RMS, by {prior.name} itself with {prior_error:.2f}: "
+            f"keep {prior.name}, or record a longer exciting motion (panda-dynamics excite) of the unloaded arm"
         )
     return tuple(found)
 
@@ -301,7 +264,7 @@ def _kind(joint: str) -> str | None:
     return next((kind for word, kind in KINDS.items() if word in joint), None)
 
 
-def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str:
+def _load(model: LinearModel, weight: FloatArray) -> str:
     """A load that changes, one that is there all the time, or less than none."""
     std = prior_std(model.prior, ONE_KIND)
     arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
@@ -310,8 +273,9 @@ def _load(model: LinearModel, samples: MotionSamples, weight: FloatArray) -> str
         return model.prior.payload_regressor(q, dq, ddq)
 
     rest = replace(model, columns=payload, b=model.unexplained(arm))
-    count = int(np.clip(len(samples) * samples.period / BLOCK_S, 1, BLOCKS))
-    parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(len(samples)), count)]
+    size = len(model.samples)
+    count = int(np.clip(size * model.samples.period / BLOCK_S, 1, BLOCKS))
+    parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(size), count)]
     (least, least_std), (most, most_std) = min(parts), max(parts)
     if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
         return (

@@ -22,6 +22,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import problems
 from panda_dynamics_ros.identification.regression import (
+    FRICTION_TERMS,
     STRIBECK_VELOCITY,
     TRANSITION,
     LinearModel,
@@ -32,9 +33,11 @@ from panda_dynamics_ros.identification.regression import (
     feasible_minimum,
     friction_slice,
     linear_model,
+    modelled_torques,
     prior_std,
+    rms,
 )
-from panda_dynamics_ros.identification.rows import MotionSamples, prepare
+from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.friction import Friction
@@ -53,9 +56,8 @@ class Identification:
     prior: the arm that the identification started from.
     base_names: p names of base parameters, as `robot.base_parameters()` of an upright arm has them.
     base_values, base_std: (p,), of the identified arm; kg, kg m or kg m^2.
-    friction_std: (4 n,), of the terms beside the prior's friction, joint by joint as in `FRICTION_TERMS`.
     torque_rms, prior_torque_rms: (n,), N m, of measured minus modelled torque on the fitted rows.
-    cross_validated_rms: (n,), N m, on blocks that were held out; nan where the recording is too short for that.
+    cross_validated_rms: (n,), N m, on blocks that were held out.
     cross_validated_time: (n,), s, correlation time of their residual, by the variance of its means over 1 s.
     condition_number: of the stacked base regressor.
     not_identified: names of the parameters that the motion does not determine; they keep the prior's values.
@@ -69,7 +71,6 @@ class Identification:
     base_names: tuple[str, ...]
     base_values: FloatArray
     base_std: FloatArray
-    friction_std: FloatArray
     torque_rms: FloatArray
     prior_torque_rms: FloatArray
     cross_validated_rms: FloatArray
@@ -118,8 +119,9 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     where it has none, or where its width is the same. So it is with the Stribeck velocity.
     """
     place, old = friction_slice(prior.n), prior.friction
-    bodies, terms = (x[: place.start] + prior.inertial_vector).reshape(prior.n, -1), x[place].reshape(prior.n, -1)
-    viscous, coulomb, offset, stribeck = terms.T
+    bodies = (x[: place.start] + prior.inertial_vector).reshape(prior.n, -1)
+    changes = dict(zip(FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
+    stribeck = changes["stribeck"] != 0.0
     size = float(np.linalg.norm(prior.gravity))
     leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
     return replace(
@@ -128,12 +130,9 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
         links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
         friction=replace(
             old,
-            viscous=old.viscous + viscous,
-            coulomb=old.coulomb + coulomb,
-            offset=old.offset + offset,
-            transition=np.where((coulomb != 0.0) | (stribeck != 0.0), TRANSITION, old.transition),
-            stribeck=old.stribeck + stribeck,
-            stribeck_velocity=np.where(stribeck != 0.0, STRIBECK_VELOCITY, old.stribeck_velocity),
+            transition=np.where((changes["coulomb"] != 0.0) | stribeck, TRANSITION, old.transition),
+            stribeck_velocity=np.where(stribeck, STRIBECK_VELOCITY, old.stribeck_velocity),
+            **{name: getattr(old, name) + change for name, change in changes.items()},
         ),
         gravity=leaning * (size / float(np.linalg.norm(leaning))),
         residual=residual,
@@ -161,7 +160,7 @@ class Validation:
 
     def torque_rms(self, model: str) -> FloatArray:
         """RMS (n,) of measured minus predicted torque, N m."""
-        return np.sqrt(((self.measured - self.predicted[model]) ** 2).mean(axis=0))
+        return rms(self.measured - self.predicted[model])
 
 
 def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validation:
@@ -175,8 +174,7 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
     rows = prepare(recording)
     first = next(iter(models.values()))
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
-    for name, robot in models.items():
-        predicted[name] = robot.inverse_dynamics(rows.q, rows.dq, rows.ddq) + robot.friction_torques(rows.dq, rows.s)
+    predicted |= {name: modelled_torques(robot, rows) for name, robot in models.items()}
     return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)
 
 
@@ -224,49 +222,45 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [problems.Recording.of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
+    recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
     samples = problems.samples_of(recordings, prior)
     model = linear_model(prior, samples)
     equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
-    unidentifiable = problems.not_identified(equations, prior, samples)
+    unidentifiable = problems.not_identified(equations, model)
     if unidentifiable:
         warnings.warn(problems.IdentifiabilityWarning(problems.advice(unidentifiable)), stacklevel=2)
-    folds = folds_of(model, samples)
+    folds = folds_of(model)
     chosen, residual = prior_scale or PriorScale(), prior.residual
     for _ in range(PASSES):  # the weights of the rows follow from what fits leave, and fits from the weights
-        weight = _weight(residual, samples)
-        if folds and prior_scale is None:
+        weight = _weight(residual, samples.period)
+        if prior_scale is None:
             chosen = choose_prior_scale(model, folds, weight, chosen)
-        left = held_out_residual(model, folds, weight, chosen)
-        if not folds:
-            left = [model.unexplained(Quadratic.of(equations, weight, prior_std(prior, chosen)).minimum())]
-        residual = residual_model(np.concatenate(left), samples.period)
-    weight = _weight(residual, samples)
+        residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
+    weight = _weight(residual, samples.period)
     cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
     x = feasible_minimum(prior, cost)
-    problems.check_fit(model, samples, x)
+    problems.check_fit(model, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
-    held_out = torque_rms(held_out_residual(model, folds, weight, chosen, solve), n)
-    prior_weight, prior_held_out = _weight(prior.residual, samples), torque_rms([fold.b for fold in folds], n)
-    found_problems = problems.problems_of(recordings, model, samples, prior_weight, held_out, prior_held_out)
+    held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
+    prior_held_out = rms(np.concatenate([model.b[fold.rows] for fold in folds]))
+    prior_weight = _weight(prior.residual, samples.period)
+    found_problems = problems.problems_of(recordings, model, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
-    torques = found.inverse_dynamics(samples.q, samples.dq, samples.ddq) + found.friction_torques(samples.dq, samples.s)
-    covariance = error_covariance(cost, model, samples, residual, weight)
+    covariance = error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
     gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
     return Identification(
         robot=found,
         prior=prior,
         base_names=base.names,
         base_values=base.mapping @ found.inertial_vector,
-        base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance[: 10 * n, : 10 * n], base.mapping)),
-        friction_std=np.sqrt(np.diag(covariance)[friction_slice(n)]),
-        torque_rms=torque_rms([samples.tau - torques], n),
-        prior_torque_rms=torque_rms([model.b], n),
+        base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance, base.mapping)),
+        torque_rms=rms(samples.tau - modelled_torques(found, samples)),
+        prior_torque_rms=rms(model.b),
         cross_validated_rms=held_out,
-        cross_validated_time=residual.correlation_time if folds else np.full(n, np.nan),
+        cross_validated_time=residual.correlation_time,
         condition_number=problems.condition_number(gram),  # of the stacked base regressor (document 003, slide 12)
         not_identified=unidentifiable,
         problems=found_problems,
@@ -276,9 +270,9 @@ def identify(
     )
 
 
-def _weight(residual: ResidualModel, samples: MotionSamples) -> FloatArray:
+def _weight(residual: ResidualModel, period: float) -> FloatArray:
     """1 / (sigma^2 kappa) (n,): kappa neighbouring rows share one error."""
-    kappa = np.maximum(1.0, 2.0 * _with_slow_part(residual).correlation_time / samples.period)
+    kappa = np.maximum(1.0, 2.0 * _with_slow_part(residual).correlation_time / period)
     return 1.0 / (residual.std**2 * kappa)
 
 
@@ -296,7 +290,7 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
 
     residual: (N, n), N m, consecutive rows. period: s, between rows.
     """
-    length = min(max(1, round(MEAN_OVER_S / period)), max(1, len(residual) // 3))
+    length = max(1, min(round(MEAN_OVER_S / period), len(residual) // 3))
     whole = len(residual) // length
     means = residual[: whole * length].reshape(whole, length, -1).mean(axis=1)
     variance = np.maximum((residual**2).mean(axis=0), 1e-20)
@@ -308,28 +302,24 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Normal equations of the rows for the fit and for the test; of the test also which rows, and b (N, n)."""
+    """Normal equations of the rows for the fit and for the test, and which rows (N,) the test has."""
 
     equations: NormalEquations
     test: NormalEquations
     rows: NDArray[np.bool_]
-    b: FloatArray
 
 
-def folds_of(model: LinearModel, samples: MotionSamples) -> list[Fold]:
-    """Overlapping windows of a third of the whole, each with the rows that are further away than `MARGIN_S`.
-
-    Empty where the recording is too short to leave anything for the fit.
-    """
+def folds_of(model: LinearModel) -> list[Fold]:
+    """Overlapping windows of a third of the whole, each with the rows that are further away than `MARGIN_S`."""
     # One clock for all pieces: those of different recordings are far apart.
-    clock = samples.period * np.arange(len(samples)) + MARGIN_S * samples.block
+    clock = model.samples.period * np.arange(len(model.b)) + MARGIN_S * model.samples.block
     length = (clock[-1] - clock[0]) / 3.0
     folds = []
     for start in np.linspace(clock[0], clock[-1] - length, WINDOWS):
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append(Fold(NormalEquations.of(model, fit), NormalEquations.of(model, test), test, model.b[test]))
+            folds.append(Fold(NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
     return folds
 
 
@@ -339,27 +329,22 @@ def held_out_residual(
     weight: FloatArray,
     prior_scale: PriorScale,
     solve: Callable[[Quadratic], FloatArray] = Quadratic.minimum,
-) -> list[FloatArray]:
-    """b - A x (rows, n) in the test rows of each fold, N m; x as `solve` finds it from the cost of the other rows."""
+) -> FloatArray:
+    """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
     std = prior_std(model.prior, prior_scale)
-    return [model.unexplained(solve(Quadratic.of(fold.equations, weight, std)), fold.rows) for fold in folds]
-
-
-def torque_rms(residuals: list[FloatArray], n: int) -> FloatArray:
-    """RMS (n,) over the rows of all folds; nan where there are none."""
-    return np.sqrt((np.concatenate(residuals) ** 2).mean(axis=0)) if residuals else np.full(n, np.nan)
+    costs = [Quadratic.of(fold.equations, weight, std) for fold in folds]
+    return np.concatenate([model.unexplained(solve(cost), fold.rows) for cost, fold in zip(costs, folds, strict=True)])
 
 
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:
     """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
 
     def score(prior_scale: PriorScale) -> float:
-        std = prior_std(model.prior, prior_scale)
-        squares = 0.0
+        std, squares = prior_std(model.prior, prior_scale), 0.0
         for fold in folds:
             x = Quadratic.of(fold.equations, weight, std).minimum()
-            # |b - A x|^2 = b'b - 2 x'A'b + x'A'A x, joint by joint
-            squares += float(((fold.b**2).sum(axis=0) + (fold.test.gram @ x - 2.0 * fold.test.moment) @ x).sum())
+            # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
+            squares += float(((fold.test.gram @ x - 2.0 * fold.test.moment) @ x).sum())
         return squares
 
     best, least = start, score(start)

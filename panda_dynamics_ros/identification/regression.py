@@ -46,10 +46,7 @@ FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
 TRANSITION = 0.1  # rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide
 STRIBECK_VELOCITY = 0.2  # rad/s: above it the identified Stribeck term fades
 TILT = 2
-
-
 AT_ONCE = 4096  # rows whose columns are in memory at a time: 20 MB. Those of an hour at 100 Hz are 2 GB.
-State = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 Rows = NDArray[Any] | slice
 ALL = slice(None)
 
@@ -58,12 +55,12 @@ ALL = slice(None)
 class LinearModel:
     """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x; A is computed where it is needed.
 
-    columns: the columns (K, n, p) of K states. state: q, dq, ddq and s (N, n).
+    samples: the N rows. columns: the columns (K, n, p) of K states q, dq, ddq and s (K, n).
     """
 
     prior: RobotModel
+    samples: MotionSamples
     columns: Callable[..., FloatArray]
-    state: State
     b: FloatArray
 
     def parts(self, rows: Rows = ALL) -> Iterator[NDArray[Any]]:
@@ -73,7 +70,8 @@ class LinearModel:
 
     def of(self, rows: NDArray[Any]) -> FloatArray:
         """A of these rows."""
-        return self.columns(*(values[rows] for values in self.state))
+        samples = self.samples
+        return self.columns(*(values[rows] for values in (samples.q, samples.dq, samples.ddq, samples.s)))
 
     def unexplained(self, x: FloatArray, rows: Rows = ALL) -> FloatArray:
         """b - A x of the chosen rows."""
@@ -82,9 +80,18 @@ class LinearModel:
 
 def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
     """The columns of all parameters for the rows of `samples`, around the `prior`."""
-    state = samples.q, samples.dq, samples.ddq, samples.s
-    b = samples.tau - prior.inverse_dynamics(*state[:3]) - prior.friction_torques(samples.dq, samples.s)
-    return LinearModel(prior, partial(_columns, prior), state, b)
+    return LinearModel(prior, samples, partial(_columns, prior), samples.tau - modelled_torques(prior, samples))
+
+
+def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
+    """What the arm's model predicts (N, n), N m."""
+    rigid = robot.inverse_dynamics(samples.q, samples.dq, samples.ddq)
+    return rigid + robot.friction_torques(samples.dq, samples.s)
+
+
+def rms(values: FloatArray) -> FloatArray:
+    """Root mean square over the rows of (N, ..)."""
+    return np.sqrt((values**2).mean(axis=0))
 
 
 def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
@@ -176,19 +183,14 @@ class Quadratic:
         return np.linalg.inv(self.H) * np.outer(self.std, self.std)
 
 
-def error_covariance(
-    cost: Quadratic, model: LinearModel, samples: MotionSamples, residual: ResidualModel, weight: FloatArray
-) -> FloatArray:
+def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualModel, weight: FloatArray) -> FloatArray:
     """(p, p), of the minimum of `cost`, which was made with `weight` (n,); zero for what stays."""
-    middle = np.eye(len(cost.std))
-    poles = np.exp(-samples.period / residual.correlation_time)
-    for block in np.unique(samples.block):
-        # One joint after the other where a block is long: a filter needs all of its rows.
-        parts = list(model.parts(samples.block == block))
-        whole = model.of(parts[0]) if len(parts) == 1 else None
-        for j in range(model.prior.n):
-            columns = [(model.of(part) if whole is None else whole)[:, j] for part in parts]
-            rows = weight[j] * cost.std * np.concatenate(columns)
+    middle, block = np.eye(len(cost.std)), model.samples.block
+    poles = np.exp(-model.samples.period / residual.correlation_time)
+    for each in np.unique(block):
+        for j in range(model.prior.n):  # one after the other: a filter needs all rows of a block, which may be long
+            columns = np.concatenate([model.of(part)[:, j] for part in model.parts(block == each)])
+            rows = weight[j] * cost.std * columns
             middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, float(poles[j]))
     gain = cost.std[:, None] * np.linalg.inv(cost.H)
     return gain @ middle @ gain.T
@@ -211,19 +213,16 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     Raises MissingDependencyError: the unconstrained minimiser is not feasible and Clarabel is not installed.
     Raises DataError: the solver finds no solution.
     """
-    x, n = cost.minimum(), prior.n
-    # Scaled J_i - margin = lmi @ x + constant.
-    lmi, constant = np.zeros((n, 4, 4, 10 * n)), np.empty((n, 4, 4))
-    for i, link in enumerate(prior.links):
-        scale = np.diag([1.0 / LENGTH] * 3 + [1.0]) / np.sqrt(max(link.mass, 0.1))
-        block = np.moveaxis(scale @ UNIT_PSEUDO_INERTIAS @ scale, 0, -1)
-        lmi[i, :, :, 10 * i : 10 * i + 10] = block
-        constant[i] = block @ link.vector - MARGIN * np.eye(4)
-    feasible = np.linalg.eigvalsh(lmi @ x[: 10 * n] + constant).min() >= 0.0
-    return x if feasible else _solve(cost, lmi, constant)
-
-
-def _solve(cost: Quadratic, lmi: FloatArray, constant: FloatArray) -> FloatArray:
+    x = cost.minimum()
+    # Scaled J_i - margin (n, 4, 4) = lmi_i x_i + constant_i, x_i the link's ten of x.
+    scale = np.diag([1.0 / LENGTH] * 3 + [1.0])
+    block = np.moveaxis(scale @ UNIT_PSEUDO_INERTIAS @ scale, 0, -1)
+    lmi = np.stack([block / max(link.mass, 0.1) for link in prior.links])
+    vectors = prior.inertial_vector.reshape(prior.n, 1, 10, 1)
+    constant = (lmi @ vectors)[..., 0] - MARGIN * np.eye(4)
+    own = x[: vectors.size].reshape(vectors.shape)
+    if np.linalg.eigvalsh((lmi @ own)[..., 0] + constant).min() >= 0.0:
+        return x
     try:
         import clarabel
     except ImportError as error:
@@ -233,20 +232,16 @@ def _solve(cost: Quadratic, lmi: FloatArray, constant: FloatArray) -> FloatArray
         ) from error
     from scipy import sparse
 
-    count = lmi.shape[-1]
-    rows, right = [], []
-    for j, i in zip(*np.tril_indices(4), strict=True):  # the upper triangles, column by column
-        factor = 1.0 if i == j else np.sqrt(2.0)
-        rows.append(-factor * lmi[:, i, j] * cost.std[:count])
-        right.append(factor * constant[:, i, j])
-    A = np.zeros((len(lmi) * len(rows), len(cost.std)))
-    A[:, :count] = np.swapaxes(rows, 0, 1).reshape(-1, count)
+    j, i = np.tril_indices(4)  # the upper triangles, column by column
+    factor = np.where(i == j, 1.0, np.sqrt(2.0))
+    A = sparse.block_diag(-factor[:, None] * lmi[:, i, j], format="csc")
+    A.resize(A.shape[0], len(x))
+    A = A @ sparse.diags(cost.std, format="csc")
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     cones = [clarabel.PSDTriangleConeT(4) for _ in lmi]
-    limits = np.swapaxes(right, 0, 1).ravel()
-    P, A_sparse = sparse.csc_matrix(np.triu(cost.H)), sparse.csc_matrix(A)
-    solution = clarabel.DefaultSolver(P, -cost.h, A_sparse, limits, cones, settings).solve()
+    limits = (factor * constant[:, i, j]).ravel()
+    solution = clarabel.DefaultSolver(sparse.csc_matrix(np.triu(cost.H)), -cost.h, A, limits, cones, settings).solve()
     if "Solved" not in str(solution.status):
         raise DataError(f"fit: expected physically consistent links, got none (solver: {solution.status})")
     return cost.std * np.array(solution.x)

@@ -13,10 +13,11 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import median_filter
 from scipy.signal import butter, sosfiltfilt
@@ -29,8 +30,6 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 LONGEST_LAG_S = 0.03
 CONTRADICTION = 0.2
 """Share of a joint's velocity (RMS) by which the measured one may differ from the derivative of the positions."""
-
-
 CUTOFF_HZ = 10.0
 """Of the zero-phase low-pass; motions of an excitation are below 1 Hz, torque sensors vibrate above 10 Hz."""
 HIGHEST_CUTOFF = 0.1
@@ -40,84 +39,77 @@ EDGE_S = 0.1  # left out at both ends of each piece: one period of the cutoff, w
 PADDING_S = 0.3  # what the filter gets beyond the ends, by odd reflection
 LONGEST_GAP_S = 0.05  # gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces
 _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its neighbours
+_ROWS = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
 
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
     """Rows of a regression.
 
+    source: where the samples came from. joint: name of the first joint, as recorded.
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
     s: (N, n), direction of dry friction (`dynamics.PreslidingState`), through the same filter.
     block: (N,), the number of the piece of recording.
+    period: s, between rows. outliers: recorded samples that were replaced.
     """
 
+    source: str
+    joint: str
     stamp: FloatArray
     q: FloatArray
     dq: FloatArray
     ddq: FloatArray
     tau: FloatArray
     s: FloatArray
-    block: FloatArray
+    block: NDArray[np.intp]
     period: float
     outliers: int
 
     def __len__(self) -> int:
         return len(self.stamp)
 
+    def rows(self, which: NDArray[Any]) -> "MotionSamples":
+        """The chosen rows."""
+        return replace(self, **{name: getattr(self, name)[which] for name in _ROWS})
 
-def prepare(*recordings: JointDataset, from_positions: bool = False) -> MotionSamples:
-    """The rows of one or several recordings.
+
+def prepare(recording: JointDataset, *, from_positions: bool = False) -> MotionSamples:
+    """The rows of a recording, piece by piece where it has gaps.
 
     from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
         smaller below.
-    Raises DataError: no piece of a recording is long enough to be filtered.
+    Raises DataError: no piece is long enough to be filtered.
     """
-    return joined([pieces_of(recording, from_positions) for recording in recordings])
-
-
-class Pieces(NamedTuple):
-    """The rows of a recording, (stamp, q, dq, ddq, tau, s) for each of its pieces without a gap."""
-
-    source: str
-    pieces: list[tuple[FloatArray, ...]]
-    outliers: int
-
-
-def pieces_of(recording: JointDataset, from_positions: bool = False) -> Pieces:
-    """The rows of one recording, of which recordings can come one by one and need not be in memory together."""
-    q, tau, outliers = _without_outliers(recording)
-    cuts = np.flatnonzero(np.diff(recording.stamp) > max(LONGEST_GAP_S, 2.5 * recording.period_s)) + 1
-    pieces = []
-    for part in np.split(np.arange(len(recording.stamp)), cuts):
-        measured = np.stack([q[part], recording.dq[part], tau[part]])
-        piece = _piece(recording.stamp[part], measured, recording.rate_hz, from_positions)
-        pieces += [piece] if piece is not None else []
-    return Pieces(recording.source, pieces, outliers)
-
-
-def joined(recordings: Sequence[Pieces]) -> MotionSamples:
-    """All rows.
-
-    Raises DataError: there are none.
-    """
-    pieces = [piece for recording in recordings for piece in recording.pieces]
+    stamp, (q, tau, outliers) = recording.stamp, _without_outliers(recording)
+    measured = np.stack([q, recording.dq, tau])
+    cuts = np.flatnonzero(np.diff(stamp) > max(LONGEST_GAP_S, 2.5 * recording.period_s)) + 1
+    pieces = [
+        _piece(stamp[part], measured[:, part], recording.rate_hz, from_positions)
+        for part in np.split(np.arange(len(stamp)), cuts)
+        if np.ptp(stamp[part]) >= 4 * EDGE_S
+    ]
     if not pieces:
-        names = ", ".join(recording.source for recording in recordings)
-        raise DataError(f"{names}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        raise DataError(f"{recording.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
     period = float(np.median([np.median(np.diff(piece[0])) for piece in pieces]))
-    block = np.concatenate([np.full(len(piece[0]), float(i)) for i, piece in enumerate(pieces)])
-    stamp, q, dq, ddq, tau, s = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-    outliers = sum(recording.outliers for recording in recordings)
-    return MotionSamples(stamp, q, dq, ddq, tau, s, block, period, outliers)
+    block = np.repeat(np.arange(len(pieces)), [len(piece[0]) for piece in pieces])
+    stamp, q, dq, ddq, tau, s = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return MotionSamples(recording.source, recording.names[0], stamp, q, dq, ddq, tau, s, block, period, outliers)
 
 
-def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...] | None:
-    """stamp, q, dq, ddq, tau, s of one piece without gaps, on an even grid; None where it is too short.
+def joined(parts: Sequence[MotionSamples]) -> MotionSamples:
+    """The rows of one or several recordings."""
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS}
+    first = np.cumsum([0, *(part.block[-1] + 1 for part in parts[:-1])])  # block of each
+    columns["block"] += np.repeat(first, [len(part) for part in parts])
+    source, period = ", ".join(part.source for part in parts), float(np.median([part.period for part in parts]))
+    return replace(parts[0], source=source, period=period, outliers=sum(part.outliers for part in parts), **columns)
+
+
+def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...]:
+    """stamp, q, dq, ddq, tau, s of one piece without gaps, on an even grid.
 
     measured: (3, N, n), q, dq, tau at the stamps (N,).
     """
-    if len(stamp) < 2 or stamp[-1] - stamp[0] < 4 * EDGE_S:
-        return None
     # What is coarser than the filter's own scale is refined first: derivatives on the grid then cost no accuracy.
     dt = 1.0 / max(rate, 4.0 * RATE_HZ)
     grid = np.arange(stamp[0], stamp[-1], dt)
@@ -134,8 +126,7 @@ def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions:
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
     keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(RATE_HZ, rate)))))
-    # Copies, so that what is left out need not stay in memory.
-    return tuple(values[keep].copy() for values in (grid, q, dq, ddq, tau, s))
+    return tuple(values[keep] for values in (grid, q, dq, ddq, tau, s))
 
 
 def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:

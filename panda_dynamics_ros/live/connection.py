@@ -89,15 +89,13 @@ class FrankaConnection:
         self.host = host
         for name in names:
             try:
-                self._robot = _opened(name, host)
+                self._robot, self.binding = _opened(name, host), name
+                break
             except ConnectionFailedError as error:
                 if error.kind != WRONG_VERSION or name == names[-1]:
                     raise
-                continue
-            self.binding = name
-            old = name == "panda-python" and self._robot.server_version() <= LAST_PANDA_VERSION
-            self.robot = "panda" if old else "fr3"
-            return
+        old = self.binding == "panda-python" and self._robot.server_version() <= LAST_PANDA_VERSION
+        self.robot = "panda" if old else "fr3"
 
     def read(self) -> FrankaState:
         """Wait for the next state, or take the newest since the last call; ConnectionFailedError if there are none."""

@@ -122,7 +122,7 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
     library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
         if not overwrite:
-            raise ArgumentError(f"path: expected a folder that does not exist yet, got {str(path)!r}")
+            raise ArgumentError(f"path: expected one that does not exist yet, or --overwrite, got {str(path)!r}")
         if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
             raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
         shutil.rmtree(path)

@@ -63,7 +63,7 @@ def write_replay_files(
 
 
 def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp], path: Path) -> Path:
-    """The rows (K,) of the curves at the times (K,), s, as CSV, which `panda-dynamics compare` reads."""
+    """The rows (K,) of the curves at the times (K,), s, as CSV."""
     com, com_std = (np.where(curves.com_is_known[:, None], each, np.nan) for each in (curves.com, curves.com_std))
     table = np.column_stack((time, np.column_stack((curves.mass, curves.mass_std, com, com_std))[rows]))
     with replacing(path) as file:

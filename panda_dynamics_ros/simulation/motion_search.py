@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,8 +60,7 @@ WRIST_FROM_BASE, FROM_BASE, FROM_ARM = 0.24, 0.3, 0.2
 """m from the segments that stand for base and upper arm: of the wrist, and of flange and tip."""
 
 
-@dataclass(frozen=True, eq=False)
-class FoundMotion:
+class FoundMotion(NamedTuple):
     """A motion and its score."""
 
     motion: FourierMotion
@@ -196,12 +196,10 @@ def weighing_motion(
 
     hit = partial(blocked, robot, 0.6, table_height, position_margin=LIMIT_MARGIN)
     found = search(lambda rng: rng.normal(size=n * (WEIGHING_HARMONICS + 1)), motion_of, score, hit, trials, seed, 0.3)
-    pauses, waited = [], STANDSTILL_S
-    for share in PAUSES:
-        # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
-        pauses.append((waited + share * PERIOD_S + 0.5 * RAMP, PAUSE_S))
-        waited += PAUSE_S + RAMP
-    return replace(found, motion=replace(found.motion, standstill=STANDSTILL_S, pauses=tuple(pauses)))
+    # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
+    waits = STANDSTILL_S + 0.5 * RAMP + (PAUSE_S + RAMP) * np.arange(len(PAUSES))
+    pauses = tuple((float(begin), PAUSE_S) for begin in waits + PERIOD_S * np.array(PAUSES))
+    return FoundMotion(replace(found.motion, standstill=STANDSTILL_S, pauses=pauses), found.score)
 
 
 def duration(motion: FourierMotion) -> float:
@@ -286,18 +284,13 @@ def search(
             step = float(np.clip(step * np.exp((0.8 if better else -0.2) / 8.0), 0.005, 0.5))
         if progress is not None:
             progress(trial + 1, least)
-    if best is not None:
-        return FoundMotion(best, least)
-    if set(hits) == {TABLE}:
+    if best is None:
+        counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
         raise ArgumentError(
-            "table_height: expected a table with room for a motion above it, got one that is in the way of all "
-            f"{trials} motions"
+            "trials, table_height: expected a motion within the limits and clear of table, base and upper arm, got "
+            f"none in {trials} trials; in the way were: {counts}"
         )
-    counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
-    raise ArgumentError(
-        "trials: expected enough to find a motion within the limits and clear of table, base and upper arm, got "
-        f"{trials}; in the way were: {counts}"
-    )
+    return FoundMotion(best, least)
 
 
 def obstacle(robot: RobotDescription, q: FloatArray, table_height: float = 0.0) -> str | None:

@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
-from panda_dynamics_ros.untrusted import is_file, read_text, replacing
+from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.untrusted import read_text, refused, replacing
 
 RAMP = 1.0  # time in which the motion comes to a standstill before a pause, and gets going after it, s
 LARGEST_FILE = 1 << 25  # bytes of a motion file, unpacked: some 100 s at 1 kHz
-
+POINT = ("positions", "velocities", "accelerations")
 SHARE = 1e-6  # harmonics below this share of the largest one are what rounding left of the digits in a file
 
 
@@ -36,12 +36,11 @@ class FourierMotion:
     centre: (n,), rad, the middle of the periodic motion.
     cosine, sine: (n, H), rad/s, the velocity's Fourier coefficients a_k and b_k.
     period: s, of the fundamental.
-    rest: (n,), rad, the posture of the start; by default that of f(0), with no blend.
-    blend: s, of the transition out of `rest`; 0 for a motion that starts at f(0).
+    blend: s, of the transition out of a posture of rest; 0 for a motion that starts at f(0).
+    rest: (n,), rad, this posture; by default the centre.
     standstill: s, at rest before the motion.
     pauses: (start, duration) pairs in s, later standstills; the motion slows down 1 s ahead of each.
-    Raises ArgumentError: a shape or a time is wrong, `rest` and `blend` are not given together, or pauses leave no time
-        for slowing down between them.
+    Raises ArgumentError: a shape or a time is wrong, or pauses leave no time for slowing down between them.
     """
 
     centre: FloatArray
@@ -56,13 +55,10 @@ class FourierMotion:
     def __post_init__(self) -> None:
         shape = (np.size(self.centre), np.shape(self.cosine)[1] if np.ndim(self.cosine) == 2 else 1)
         checks.freeze(self, {"centre": shape[:1], "cosine": shape, "sine": shape})
-        checks.number(self.period, "period", minimum=0.1)
-        checks.number(self.standstill, "standstill", minimum=0.0)
-        if self.rest is None:
-            checks.number(self.blend, "blend (without rest)", minimum=0.0, maximum=0.0)
-        else:
+        if self.rest is not None:
             checks.freeze(self, {"rest": shape[:1]})
-            checks.number(self.blend, "blend", minimum=0.1)
+        for name, least in (("period", 0.1), ("standstill", 0.0), ("blend", 0.0)):
+            checks.number(getattr(self, name), name, minimum=least)
         pauses, earliest = np.reshape(list(self.pauses), (-1, 2)), self.standstill + RAMP
         for start, duration in checks.real_array(pauses, "pauses").tolist():
             if start < earliest or duration < 0.0:
@@ -130,26 +126,17 @@ def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) 
 def read_motion(path: str | Path, n: int = 7) -> FourierMotion:
     """The periodic motion of n joints in a file of `write_motion`: its Fourier coefficients.
 
-    Raises DataFileNotFoundError: there is no such file.
-    Raises DataError: it does not hold one period of a motion of n joints that begins and ends at rest.
+    Raises DataError: the file does not hold one period of a motion of n joints that begins and ends at rest.
     """
     file = Path(path)
-    if not is_file(file):
-        raise DataFileNotFoundError(f"motion: expected an existing file, got {str(path)!r}")
-    wanted = f"{file}: expected one period of a motion of {n} joints: t, q1.., dq1.., ddq1.. (panda-dynamics excite)"
-    try:
+    with refused(file, f"one period of a motion of {n} joints: t, q1.., dq1.., ddq1.. (panda-dynamics excite)"):
         table = np.loadtxt(read_text(file, LARGEST_FILE).splitlines(), delimiter=",", skiprows=1, ndmin=2)
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{wanted}, got {' '.join(str(error).split())}") from error
-    if table.shape[1] != 1 + 3 * n or len(table) < 8:
-        raise DataError(f"{wanted}, got {len(table)} rows of {table.shape[1]} columns")
-    steps = np.diff(table[:, 0])
-    q, dq = table[:, 1 : 1 + n], table[:, 1 + n : 1 + 2 * n]
-    even = np.ptp(steps) <= 1e-6 * max(abs(float(steps.mean())), 1e-9)
-    if not even or np.abs(dq[[0, -1]]).max() > 1e-3 or np.abs(q[-1] - q[0]).max() > 1e-3:
-        raise DataError(f"{wanted}, got one that does not begin and end at rest, or uneven times")
+        if table.shape[1] != 1 + 3 * n or len(table) < 8:
+            raise ValueError(f"{len(table)} rows of {table.shape[1]} columns")
+        steps, q, dq = np.diff(table[:, 0]), table[:, 1 : 1 + n], table[:, 1 + n : 1 + 2 * n]
+        even = np.ptp(steps) <= 1e-6 * max(abs(float(steps.mean())), 1e-9)
+        if not even or np.abs(dq[[0, -1]]).max() > 1e-3 or np.abs(q[-1] - q[0]).max() > 1e-3:
+            raise ValueError("one that does not begin and end at rest, or uneven times")
     # The last row is the first of the next period.
     spectrum = 2.0 / (len(dq) - 1) * np.fft.rfft(dq[:-1], axis=0)
     size = np.abs(spectrum[1:]).max(axis=1)
@@ -172,7 +159,7 @@ class JointTrajectory:
     q: FloatArray
     dq: FloatArray
     ddq: FloatArray
-    _curves: tuple[Any, Any, Any] = field(init=False, repr=False)
+    _curve: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         from scipy.interpolate import BPoly  # half a second, which the start of a node need not take
@@ -186,15 +173,14 @@ class JointTrajectory:
         if fastest > 1e-3:
             raise ArgumentError(f"dq: expected a motion that begins and ends at rest, got {fastest:.3g} rad/s")
         curve = BPoly.from_derivatives(self.times, np.stack([self.q, self.dq, self.ddq], axis=1))
-        object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+        object.__setattr__(self, "_curve", curve)
 
     def __call__(self, t: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position, velocity and acceleration (..., n) at times `t` (...,), s."""
         times = np.asarray(t, dtype=np.float64)
         within = np.clip(times, self.times[0], self.times[-1])
         moving = (times == within)[..., None]
-        q, dq, ddq = (curve(within) for curve in self._curves)
-        return q, moving * dq, moving * ddq
+        return self._curve(within), moving * self._curve(within, 1), moving * self._curve(within, 2)
 
 
 def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
@@ -202,15 +188,11 @@ def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[Floa
 
     names: of the n joints. times: (N,), s from the start. states: q, dq, ddq (N, n).
     """
-    points = [
-        {
-            "positions": q.round(9).tolist(),
-            "velocities": dq.round(9).tolist(),
-            "accelerations": ddq.round(9).tolist(),
-            "time_from_start": dict(zip(("sec", "nanosec"), divmod(round(t * 1e9), 10**9), strict=True)),
-        }
-        for t, q, dq, ddq in zip(times.tolist(), *states, strict=True)
-    ]
+    points = []
+    for t, *rows in zip(times.tolist(), *states, strict=True):
+        point = {kind: row.round(9).tolist() for kind, row in zip(POINT, rows, strict=True)}
+        seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
+        points.append({**point, "time_from_start": {"sec": seconds, "nanosec": nanoseconds}})
     content = {"joint_names": list(names), "points": points}
     text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200)
     with replacing(path) as file:

@@ -34,6 +34,7 @@ from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Se
 from panda_dynamics_ros.untrusted import import_mujoco
 
 PAYLOAD_BODY = "payload"
+TIMESTEP = 1e-3  # s
 
 
 def mujoco_model(
@@ -42,7 +43,6 @@ def mujoco_model(
     payload: InertialParameters | None = None,
     armature: ArrayLike = 0.0,
     damping: ArrayLike = 0.0,
-    timestep: float = 1e-3,
 ) -> Any:
     """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
 
@@ -52,21 +52,20 @@ def mujoco_model(
     payload: what the flange carries, in flange axes; nothing by default.
     armature: number or (n,), kg m^2, rotor inertia behind the gear.
     damping: number or (n,), N m s/rad, viscous friction behind the gear.
-    timestep: s.
     Raises ArgumentError: an inertia is not positive definite.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
     mujoco = import_mujoco()
     spec = mujoco.MjSpec()
-    spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, timestep, robot.gravity
+    spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, TIMESTEP, robot.gravity
     # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     body, kinds = spec.worldbody, (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
     placeholder = {"mass": 1.0, "inertia": (0.01, 0.02, 0.025), "explicitinertial": True}
     for i, (name, T) in enumerate(zip(robot.joint_names, robot.placements, strict=True)):
-        body = body.add_body(name=f"link{i + 1}", **_placement(T), **placeholder)
+        body = body.add_body(name=f"link{i + 1}", pos=T[:3, 3], quat=_quaternion(T[:3, :3]), **placeholder)
         body.add_joint(name=name, type=kinds[robot.prismatic[i]], axis=(0.0, 0.0, 1.0))
-    flange = _placement(robot.T_joint_flange)
+    flange = {"pos": robot.T_joint_flange[:3, 3], "quat": _quaternion(robot.T_joint_flange[:3, :3])}
     body.add_site(name="flange", **flange)
     body.add_body(name=PAYLOAD_BODY, **flange, **placeholder)
     model = spec.compile()
@@ -74,12 +73,11 @@ def mujoco_model(
     for i, link in enumerate(robot.links, start=1):
         write_body(model, f"link{i}", link)
     write_body(model, PAYLOAD_BODY, payload or InertialParameters.zero())
-    refresh_constants(model)
     return model
 
 
 def write_body(model: Any, name: str, body: InertialParameters) -> None:
-    """Give the MuJoCo body `name` these inertial parameters (in its own frame). Call `refresh_constants` after.
+    """Give the MuJoCo body `name` these inertial parameters (in its own frame).
 
     I = R diag(moments) R^T with a proper rotation R, which MuJoCo keeps as a quaternion.
 
@@ -91,27 +89,20 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
             f"{name}: expected mass and principal moments >= 0, got {body.mass:g} kg, {moments.tolist()} kg m^2"
         )
     R[:, 2] *= np.sign(np.linalg.det(R))
-    quaternion = np.empty(4)
-    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
-    index = model.body(name).id
+    index, mujoco = model.body(name).id, import_mujoco()
     model.body_mass[index] = body.mass
     model.body_ipos[index] = body.com
-    model.body_iquat[index] = quaternion
+    model.body_iquat[index] = _quaternion(R)
     model.body_inertia[index] = moments
     model.body_sameframe[index] = 0  # the inertial frame is its own, never taken for the body's
+    mujoco.mj_setConst(model, mujoco.MjData(model))  # what MuJoCo derives from masses
 
 
-def refresh_constants(model: Any, scratch: Any = None) -> None:
-    """Recompute what MuJoCo derives from masses. `scratch` is an MjData that this overwrites; made if absent."""
-    mujoco = import_mujoco()
-    mujoco.mj_setConst(model, mujoco.MjData(model) if scratch is None else scratch)
-
-
-def _placement(T: FloatArray) -> dict[str, FloatArray]:
-    """Position, and orientation as a quaternion w, x, y, z, of a rigid transform."""
+def _quaternion(R: FloatArray) -> FloatArray:
+    """w, x, y, z of a rotation (3, 3)."""
     quaternion = np.empty(4)
-    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
-    return {"pos": T[:3, 3], "quat": quaternion}
+    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    return quaternion
 
 
 # The motor's side: chosen, in the order of a geared arm of this size; the link-side torque is free of them.
@@ -127,6 +118,7 @@ PLANNED = 500  # samples of the reference that are computed at a time
 
 def payload_cube(mass: float, com: ArrayLike) -> InertialParameters:
     """What a simulated arm carries: a cube of 10 cm with this mass, kg, at `com` (3,), m, along the flange's axes."""
+    checks.number(mass, "payload mass", minimum=1e-3, maximum=MAX_PAYLOAD)
     return InertialParameters(mass, com, mass * 0.1**2 / 6.0 * np.eye(3))
 
 
@@ -162,7 +154,7 @@ class SimulatedPanda:
     Raises MissingDependencyError: MuJoCo is not installed.
     """
 
-    timestep = 1e-3
+    timestep = TIMESTEP
 
     def __init__(
         self,
@@ -175,13 +167,11 @@ class SimulatedPanda:
         arm_excitation: FourierMotion | None = None,
         noise_seed: int | None = None,
     ) -> None:
-        n = robot.n
-        if n != len(ARMATURE):
-            raise ArgumentError(f"robot: expected an arm of {len(ARMATURE)} joints, got {n}")
         self.robot, self.realism = robot, realism or Realism()
         self.excitation = excitation or exciting_motion(robot, seed)
-        if self.excitation.centre.shape != (n,):
-            raise ArgumentError(f"excitation: expected a motion of {n} joints, got {self.excitation.centre.size}")
+        joints, n = (robot.n, self.excitation.centre.size), len(ARMATURE)
+        if joints != (n, n):
+            raise ArgumentError(f"robot, excitation: expected {n} joints, got {joints[0]} and {joints[1]}")
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
         self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
@@ -200,10 +190,10 @@ class SimulatedPanda:
         """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
         self._mujoco = mujoco = import_mujoco()
         true_robot = self.true_arm.robot
-        self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING, timestep=self.timestep)
-        self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
+        self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING)
+        self._data = mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._nominal = mujoco_model(self.robot, armature=ARMATURE, timestep=self.timestep)
+        self._nominal = mujoco_model(self.robot, armature=ARMATURE)
         self._control = mujoco.MjData(self._nominal)
         self._samples = self._followed_since = 0
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
@@ -261,12 +251,9 @@ class SimulatedPanda:
 
         Raises ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
-        if not isinstance(payload, InertialParameters):
-            raise ArgumentError(f"payload: expected InertialParameters, got {type(payload).__name__}")
-        if not 0.0 < payload.mass <= MAX_PAYLOAD:
-            raise ArgumentError(f"payload: expected a mass above 0 and up to {MAX_PAYLOAD:g} kg, got {payload.mass:g}")
-        if not payload.is_physical():
-            raise ArgumentError(f"payload: expected an inertia that a body can have, got {payload.inertia.tolist()}")
+        if payload is None or not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
+            got = " ".join(str(payload).split())
+            raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
         self._carry(payload)
 
     def release(self) -> None:
@@ -275,7 +262,6 @@ class SimulatedPanda:
 
     def _carry(self, payload: InertialParameters) -> None:
         write_body(self._model, PAYLOAD_BODY, payload)
-        refresh_constants(self._model, self._scratch)
         self.truth = payload
 
     def apply_push(self, link: int, force: ArrayLike, duration: float) -> None:
@@ -301,22 +287,22 @@ class SimulatedPanda:
     ) -> SimulatedRun:
         """The samples of the next `duration` s, in which `payload` may be picked up, and put down; times in s from now.
 
-        Raises ArgumentError: the duration is negative, or as for `attach`.
+        Raises ArgumentError: the duration is below one time step, or as for `attach`.
         """
-        count = round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
+        count = round(checks.number(duration, "duration", minimum=self.timestep) / self.timestep)
         pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
-        stamp, truth = np.empty(count), np.empty((count, 10))
-        q, dq, tau = (np.empty((count, self.robot.n)) for _ in range(3))
-        truth[:] = self.truth.vector
+        samples, truth = [], []
         for k in range(count):
             if k == pick:
                 self.attach(payload)
             if k == release:
                 self.release()
-            if k in (pick, release):
-                truth[k:] = self.truth.vector
-            stamp[k], q[k], dq[k], tau[k] = self.step()
-        return SimulatedRun(stamp, q, dq, tau, truth)
+            if k in (0, pick, release):
+                carried = self.truth.vector
+            samples.append(self.step())
+            truth.append(carried)
+        stamp, q, dq, tau = map(np.array, zip(*samples, strict=True))
+        return SimulatedRun(stamp, q, dq, tau, np.array(truth))
 
     def _motor_torques(self) -> FloatArray:
         """Torques (n,) behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.

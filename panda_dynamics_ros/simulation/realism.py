@@ -103,9 +103,8 @@ class Sensors:
     _filtered_dq: FloatArray | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        levels = self.levels
-        self._white = np.repeat((levels.position_noise, levels.velocity_noise, 1.0), len(self.joint_offset))
-        self._white[-len(self.joint_offset) :] = levels.torque_noise
+        levels, n = self.levels, len(self.joint_offset)
+        self._white = np.array([*[levels.position_noise] * n, *[levels.velocity_noise] * n, *levels.torque_noise])
         self._vibration = OrnsteinUhlenbeck(
             levels.torque_vibration, VIBRATION_TIME, self.timestep, self.rng, VIBRATION_FREQUENCY
         )
@@ -135,28 +134,20 @@ class Realism:
     model identified on the very motion leaves a median of 0.48, which stays the same for 0.2 s on held-out blocks
     (`benchmarks/identification.py` prints that).
 
-    residual: scale of the whole, 1 for the real level; 0 for a plant that is the model.
-    disturbance_share: 0..1.
+    residual: scale of the whole, 1 for the real level; 0 for a plant that is the rigid model, without link friction.
+    disturbance_share: from 0 to below 1.
     disturbance_time: correlation time of the disturbance, in units of `robot.residual.correlation_time`.
-    mass_error, shape_error: relative std of each link's mass and of its extension in each direction.
-    com_error: m, std of each coordinate of each link's centre of mass. The three are scaled down together
-        where they alone would exceed the residual.
-    link_friction: whether there is friction between torque sensor and link at all.
     """
 
     residual: float = 1.0
     disturbance_share: float = 0.5
     disturbance_time: float = 0.4
-    mass_error: float = 0.03
-    shape_error: float = 0.03
-    com_error: float = 0.003
-    link_friction: bool = True
     sensors: SensorLevels = field(default_factory=SensorLevels)
 
     @classmethod
     def ideal(cls) -> Realism:
         """The model itself, without link-side friction, and sensors without noise, lag or offset."""
-        return cls(residual=0.0, disturbance_share=0.0, link_friction=False, sensors=SensorLevels.ideal())
+        return cls(residual=0.0, sensors=SensorLevels.ideal())
 
     @classmethod
     def repeating(cls) -> Realism:
@@ -169,6 +160,8 @@ class Realism:
         return cls(disturbance_share=0.1, disturbance_time=0.5)
 
 
+MASS_ERROR, SHAPE_ERROR, COM_ERROR = 0.03, 0.03, 0.003
+"""Relative std of each link's mass and of its extension in each direction; m, of each coordinate of its centre."""
 INERTIAL_CAP = 0.8  # of the model error's RMS at most from inertias, so that friction has its part everywhere
 PRESLIDING_SPREAD = 0.4  # standard deviation of the logarithm of the distance over which friction builds up
 TRANSITION = 0.05  # rad/s, of Coulomb friction where the nominal model has none
@@ -214,41 +207,23 @@ def perturbed_arm(
     The model error's RMS is residual * sqrt(1 - disturbance_share^2) * robot.residual.std.
     """
     offset = realism.sensors.joint_offset * rng.standard_normal(robot.n)
-    friction = robot.friction if realism.link_friction else Friction.of(robot.n)
-    target = realism.residual * np.sqrt(1.0 - realism.disturbance_share**2) * robot.residual.std
     presliding = PRESLIDING * np.exp(PRESLIDING_SPREAD * rng.standard_normal(robot.n))
-    if not target.any():
-        return TrueArm(replace(robot, friction=friction), presliding, offset)
-    samples = motion(motion.settled + np.arange(0.0, motion.period, TIMESTEP))
-    links, error = _perturbed_links(robot, samples, target, offset, realism, rng)
-    if realism.link_friction:
-        s, _ = presliding_states(samples[0] * (PRESLIDING / presliding))
-        friction = _filling_friction(robot, rng, samples[1], s, error, target)
-    return TrueArm(replace(robot, links=links, friction=friction), presliding, offset)
-
-
-def _perturbed_links(
-    robot: RobotDescription,
-    samples: tuple[FloatArray, FloatArray, FloatArray],
-    target: FloatArray,
-    offset: FloatArray,
-    realism: Realism,
-    rng: np.random.Generator,
-) -> tuple[tuple[InertialParameters, ...], FloatArray]:
-    """Other links, and the error (k, n) that they make in rigid-body torque; shrunk to INERTIAL_CAP of target."""
-    q, dq, ddq = samples
+    if realism.residual == 0.0:
+        return TrueArm(replace(robot, friction=Friction.of(robot.n)), presliding, offset)
+    target = realism.residual * np.sqrt(1.0 - realism.disturbance_share**2) * robot.residual.std
+    q, dq, ddq = motion(motion.settled + np.arange(0.0, motion.period, TIMESTEP))
     modelled = inverse_dynamics(robot, q + offset, dq, ddq)
-    seed, scale = rng.integers(2**63), 1.0
-    for _ in range(4):
+    seed, levels = rng.integers(2**63), np.array([MASS_ERROR, SHAPE_ERROR, COM_ERROR])
+    for _ in range(4):  # the levels are scaled down where they alone would exceed INERTIAL_CAP
         draws = np.random.default_rng(seed)  # the same directions each time, only smaller
-        levels = [scale * level for level in (realism.mass_error, realism.shape_error, realism.com_error)]
-        links = tuple(perturbed_body(link, draws, *levels) for link in robot.links)
-        error = inverse_dynamics(replace(robot, links=links), q, dq, ddq) - modelled
+        other = replace(robot, links=tuple(perturbed_body(link, draws, *levels) for link in robot.links))
+        error = inverse_dynamics(other, q, dq, ddq) - modelled
         excess = np.max(np.sqrt(np.mean(error**2, axis=0)) / target)
         if excess <= INERTIAL_CAP:
             break
-        scale *= 0.95 * INERTIAL_CAP / excess
-    return links, error
+        levels *= 0.95 * INERTIAL_CAP / excess
+    s, _ = presliding_states(q * (PRESLIDING / presliding))
+    return TrueArm(replace(other, friction=_filling_friction(robot, rng, dq, s, error, target)), presliding, offset)
 
 
 def _filling_friction(

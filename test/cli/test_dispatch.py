@@ -2,7 +2,6 @@
 """The `panda-dynamics` command itself: help, errors, interruptions, what it does not load; options of the arm."""
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import urdf_texts
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import cli
 from panda_dynamics_ros.cli import main, pose
-from panda_dynamics_ros.cli.options import add_robot, load_arm
+from panda_dynamics_ros.cli.options import ROBOT, add, load_arm
 from panda_dynamics_ros.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -30,10 +29,6 @@ def run_instead(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(pose, "run", fail)
-
-
-def in_a_process(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
 
 
 def test_help_offers_the_commands_that_are_there(capsys):
@@ -52,17 +47,18 @@ def test_every_command_has_help_with_an_example(name, capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "code", "words"),
     [
-        (PermissionError(13, "Permission denied", "/output"), "/output: Permission denied"),
-        (OSError(28, "No space left on device"), "No space left on device"),
-        (DataError("bag.mcap: expected joint states,\n  got none"), "bag.mcap: expected joint states, got none"),
+        (PermissionError(13, "Permission denied", "/output"), 2, "error: /output: Permission denied"),
+        (OSError(28, "No space left on device"), 2, "error: No space left on device"),
+        (DataError("bag.mcap: expected states,\n  got none"), 2, "error: bag.mcap: expected states, got none"),
+        (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
-def test_what_the_package_or_the_system_refuses_is_one_line(error, words, monkeypatch, capsys):
+def test_what_ends_a_command_is_one_line(error, code, words, monkeypatch, capsys):
     run_instead(monkeypatch, error)
-    assert main(IDENTITY) == 2
-    assert capsys.readouterr().err == f"panda-dynamics: error: {words}\n"
+    assert main(IDENTITY) == code
+    assert capsys.readouterr().err == f"panda-dynamics: {words}\n"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("bug"), ValueError("bug"), OSError("bug")])
@@ -70,12 +66,6 @@ def test_an_unknown_error_surfaces(monkeypatch, error):
     run_instead(monkeypatch, error)
     with pytest.raises(type(error), match="bug"):
         main(IDENTITY)
-
-
-def test_an_interruption_ends_quietly(monkeypatch, capsys):
-    run_instead(monkeypatch, KeyboardInterrupt())
-    assert main(IDENTITY) == 130
-    assert capsys.readouterr().err == "panda-dynamics: interrupted\n"
 
 
 def test_warnings_are_one_line(monkeypatch, capsys):
@@ -100,7 +90,8 @@ def test_a_reader_that_went_away_leaves_no_traceback():
 def test_a_command_loads_no_other():
     code = "from panda_dynamics_ros.cli import main; main({!r}); import sys; print(*sys.modules)"
     for arguments in (["--help"], ["pose", "--help"], IDENTITY):
-        done = in_a_process(code.format(arguments))
+        command = [sys.executable, "-c", code.format(arguments)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         loaded = set(done.stdout.splitlines()[-1].split())
         assert "panda_dynamics_ros.cli" in loaded
@@ -109,7 +100,7 @@ def test_a_command_loads_no_other():
 
 def arm(*words: str) -> pdr.RobotModel:
     parser = argparse.ArgumentParser()
-    add_robot(parser)
+    add(parser, ROBOT)
     return load_arm(parser.parse_args(words))
 
 
@@ -132,10 +123,3 @@ def test_every_command_about_an_arm_has_them(command, capsys):
     words = capsys.readouterr().out
     for option in ("--end-effector", "--base", "--tip", "--friction", "--mounting", "--gravity", "--effort"):
         assert f"  {option} " in words
-
-
-def test_a_command_takes_them(tmp_path, capsys):
-    file = tmp_path / "arm.urdf"
-    file.write_text(urdf_texts.with_slide_and_fixed_joints())
-    assert main(["inertia", str(file), "--base", "carriage", "--tip", "wrist", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["joint"]) == 3

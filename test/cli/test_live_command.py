@@ -28,10 +28,8 @@ def robot(tmp_path_factory):
 def run(robot, tmp_path_factory):
     """The summary of 8 s, and the recording."""
     file = tmp_path_factory.mktemp("live") / "run.csv"
-    done = subprocess.run(
-        [*COMMAND, robot, "--seconds", "8", "--record", str(file), "--json"],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    words = [*COMMAND, robot, "--seconds", "8", "--record", str(file), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), file
 
@@ -73,10 +71,7 @@ def test_the_recording_has_all_that_replay_reads(run):
 
 def test_ctrl_c_ends_it_with_its_table(robot, tmp_path):
     with (tmp_path / "out").open("w") as out:
-        process = subprocess.Popen(
-            [*COMMAND, robot],
-            stdout=out, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = subprocess.Popen([*COMMAND, robot], stdout=out, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("payload mass"):  # states come

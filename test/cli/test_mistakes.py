@@ -24,12 +24,11 @@ MISTAKES = [
     ("inertia --juggle", "unrecognized arguments: --juggle (see panda-dynamics inertia --help)"),
     ("pose --from", "expected one argument"),
     ("base-parameters ur5", "robot: expected one of"),
-    ("base-parameters --tolerance small", "invalid float value: 'small'"),
+    ("excite --duration small", "invalid float value: 'small'"),
     ("pose --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero, got 0 -45 0 -135 0 90 45; are"),
-    ("compare . .", "DIR: expected a folder that replay or demo has written"),
     ("excite --duration -1", "duration: expected a number in [2, 120]"),
     ("excite --table-height nan", "table_height: expected"),
-    ("export --output .", "--output: expected a file, got the folder '.'"),
+    ("export --output .", ".: expected a file to replace, got none"),
     ("identify log.csv --output mine.txt", "--output: expected a name that ends in .yaml"),
     ("inertia --q 1 2", "--q: expected shape (7,), got (2,)"),
     ("inertia pandas", "robot: expected one of fr3, panda, panda_ledezma or a path to"),
@@ -53,13 +52,14 @@ MISTAKES = [
     ("replay empty.db3", "empty.db3: expected"),
     ("replay other.mcap", "other.mcap: expected"),
     ("simulate other.csv", "expected one period of a motion of 7 joints"),
-    ("simulate none.csv", "expected an existing file"),
+    ("simulate none.csv", "none.csv: expected a file, got none"),
     ("weigh", "one of the arguments --simulate --plan --loaded is required"),
     ("weigh --simulate --plan", "argument --plan: not allowed with argument --simulate"),
     ("weigh --loaded x.csv", "--unloaded: expected recordings beside those of --loaded, and only then, got none"),
     ("weigh --plan --unloaded x.csv", "beside those of --loaded, and only then, got some"),
     ("weigh --simulate --check x.csv", "--check: expected no recording with --simulate"),
-    ("weigh --plan --start 0 0", "--start: expected"),
+    ("weigh --plan --start 0 0", "start: expected shape (7,), got (2,)"),
+    ("weigh --simulate --payload-mass 11", "payload mass: expected a number in [0.001, 10], got 11"),
     ("weigh --plan --start 0 -45", "are these degrees?"),
     ("weigh --plan --robot panda --table-height 30", "table_height: expected"),
     ("live HOST", "the robot refuses connections: unlock the brakes, activate FCI"),
@@ -73,7 +73,6 @@ MISTAKES = [
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_mistakes_are_told_in_one_line(command, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("summary.json").write_text("[]")
     Path("empty.db3").touch()
     Path("other.mcap").write_text(100 * "not a recording at all")
     Path("other.csv").write_text("t,a,b,c,d\n" + 20 * "0,0,0,0,0\n")

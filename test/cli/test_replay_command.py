@@ -55,6 +55,8 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
     np.testing.assert_allclose(summary["payload"]["com"], PAYLOAD.com, atol=0.006)
     assert [len(summary["payload"][key]) for key in ("inertia", "std", "identifiable")] == [6, 10, 10]
     assert max(summary["torque_residual_rms"]) < 0.2
+    curves = np.genfromtxt(tmp_path / "out" / "payload.csv", delimiter=",", names=True)
+    assert curves["mass"][-1] == pytest.approx(summary["payload"]["mass"], rel=1e-4)  # six digits are written
 
 
 def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, capsys):
@@ -169,9 +171,7 @@ def test_a_csv_is_replayed_without_rosbags(options, code, tmp_path, capsys, monk
     rosbag2.typestore.cache_clear()
     assert main(["replay", str(log), "--output", str(tmp_path / "out"), *options]) == code
     assert (tmp_path / "out" / "summary.json").is_file()
-    error = capsys.readouterr().err
-    assert "rosbags: expected the library to be installed" in error
-    assert ("warning" in error) == (code == 0)
+    assert ("rosbags: expected the library to be installed" in capsys.readouterr().err) == (code == 2)
 
 
 def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
@@ -185,24 +185,3 @@ def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
         stated = json.loads((tmp_path / "out" / "summary.json").read_text())["problem"]
         assert ("opposite sign" in stated) == (code == 3)
         assert ("opposite sign" in " ".join(capsys.readouterr().out.split())) == (code == 3)
-
-
-def test_two_results_are_compared(panda, tmp_path, capsys, request):
-    motion = sinusoids(3.0, 200.0)
-    log = write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD))
-    found = []
-    for name, options in (("one", []), ("other", ["--known-mass", "0.5"])):
-        words = ["replay", str(log), "--output", str(tmp_path / name), "--bag-format", "none", "--json"]
-        assert main([*words, *options]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-        curves = np.genfromtxt(tmp_path / name / "payload.csv", delimiter=",", names=True)
-        assert curves["mass"][-1] == pytest.approx(found[-1]["payload"]["mass"], rel=1e-4)  # six digits are written
-    folders = [str(tmp_path / "one"), str(tmp_path / "other")]
-    picture = tmp_path / "both.png"
-    request.getfixturevalue("drawn")
-    assert main(["compare", *folders, "--output", str(picture)]) == 0
-    printed = capsys.readouterr().out
-    assert [f"{each['payload']['mass']:.3f} ±" in printed for each in found] == [True, True]
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert main(["compare", *folders, "--output", str(picture), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"first": found[0], "second": found[1], "files": [str(picture)]}

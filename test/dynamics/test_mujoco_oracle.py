@@ -11,7 +11,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.simulation.plant import mujoco_model, refresh_constants, write_body
+from panda_dynamics_ros.simulation.plant import mujoco_model, write_body
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -77,7 +77,6 @@ def test_a_payload_changed_at_run_time_is_a_payload_built_in():
     robot = pdr.load_robot("panda")
     changed, built = mujoco_model(robot), mujoco_model(robot, payload=PAYLOAD)
     write_body(changed, "payload", PAYLOAD)
-    refresh_constants(changed)
     q, dq, _ = states(robot, seed=3)
     for k in range(20):
         torques = []

@@ -13,13 +13,14 @@ from simulated_arm import other_arm, record
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification import regression
-from panda_dynamics_ros.identification.procedure import PLAIN, folds_of, held_out_residual, torque_rms
+from panda_dynamics_ros.identification.procedure import PLAIN, folds_of, held_out_residual
 from panda_dynamics_ros.identification.regression import (
     STRIBECK_VELOCITY,
     TRANSITION,
     NormalEquations,
     PriorScale,
     linear_model,
+    rms,
 )
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -66,11 +67,8 @@ def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda, rng):
     """Least squares finds links that cannot exist, above all from parts of a recording."""
     data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
     fit = pdr.identify(data, robot=panda, prior_scale=PLAIN)
-    rows = prepare(data)
-    model = linear_model(panda, rows)
-    folds = folds_of(model, rows)
-    weight = 1.0 / fit.robot.residual.std**2
-    free = torque_rms(held_out_residual(model, folds, weight, PLAIN), 7)
+    model = linear_model(panda, prepare(data))
+    free = rms(held_out_residual(model, folds_of(model), 1.0 / fit.robot.residual.std**2, PLAIN))
     # What can exist is nearer to the truth: 0.9 of the held-out error and less.
     assert np.linalg.norm(fit.cross_validated_rms) < 0.95 * np.linalg.norm(free)
 

@@ -38,15 +38,14 @@ def test_an_unloaded_arm_passes(panda):
     assert pdr.identify(simulated(panda, 11), panda).problems == ()
 
 
-@pytest.mark.parametrize(("seed", "mass"), [(15, 0.5)])
-def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, seed, mass, tmp_path):
-    load = pdr.InertialParameters(mass, BODY.com, mass * BODY.inertia)
+def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, tmp_path):
+    load = pdr.InertialParameters(0.5, BODY.com, 0.5 * BODY.inertia)
     with pytest.warns(
         ImplausibleRecordingWarning, match=r"carries about .* record it unloaded, or name what is mounted"
     ):
-        fit = pdr.identify(simulated(panda, seed, load), panda, prior_scale=QUICK)
+        fit = pdr.identify(simulated(panda, 15, load), panda, prior_scale=QUICK)
     told = float(fit.problems[0].split("about ")[1].split(" kg")[0])
-    assert told == pytest.approx(mass, abs=0.2)  # 0.07 kg of standard deviation, three times
+    assert told == pytest.approx(0.5, abs=0.2)  # 0.07 kg of standard deviation, three times
     with pytest.raises(DataError, match=r"carries about .*nothing is written without force"):
         fit.save(tmp_path / "mine.yaml")
     assert list(tmp_path.iterdir()) == []
@@ -71,16 +70,6 @@ def test_torques_without_gravity_are_named(panda, rng):
         assert pdr.identify(
             replace(data, tau=data.tau - panda.gravity_torques(data.q)), panda, prior_scale=PLAIN
         ).problems
-
-
-def test_units_are_checked(panda):
-    data = record(panda, 8.0)
-    with pytest.raises(DataError, match=r"positions in rad, got up to \d+; are they in degrees\?"):
-        pdr.identify(replace(data, q=np.rad2deg(data.q), dq=np.rad2deg(data.dq)), panda)
-    with pytest.raises(DataError, match=r"0\.001 times the velocities; are stamps in s \(not ms\)"):
-        pdr.identify(replace(data, stamp=1000.0 * data.stamp), panda)
-    with pytest.raises(DataError, match=r"at least 2 s of motion, got 0\.05 s"):
-        pdr.identify(record(panda, 0.055), panda)
 
 
 def test_joints_of_another_kind_of_arm_are_named(panda, rng):

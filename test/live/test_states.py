@@ -132,10 +132,8 @@ def test_a_malformed_state_is_refused(change, words):
 def test_the_example_estimates_in_a_control_loop(fr3_server):
     """Torque control of the simulated FR3, whose torques say nothing of payloads: states come, and it ends as asked."""
     needs("pylibfranka")
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), fr3_server, "--seconds", "2.5", "--ignore-realtime"],
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+    words = [sys.executable, str(EXAMPLE), fr3_server, "--seconds", "2.5", "--ignore-realtime"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) <= 2  # one a second, none where the machine pauses

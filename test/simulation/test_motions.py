@@ -124,7 +124,7 @@ def test_the_obstacle_is_named(posture, found):
     [
         ({"rest": np.zeros(6)}, r"rest: expected shape \(7,\), got \(6,\)"),
         ({"sine": np.zeros((7, 4))}, r"sine: expected shape \(7, 5\)"),
-        ({"rest": None}, r"blend \(without rest\): expected a number in \[0, 0\], got 4"),
+        ({"blend": -1.0}, r"blend: expected a number in \[0, inf\], got -1"),
         ({"pauses": ((1.5, 1.0),)}, "pauses: expected a start from 2 s"),
         ({"pauses": ((8.0, 1.0), (9.5, 1.0))}, "pauses: expected a start from 11 s"),
     ],
@@ -176,11 +176,7 @@ def test_pauses_are_approached_from_both_sides(weighing):
     ("start", "options", "words"),
     [
         (READY[:6], {}, r"start: expected .*\(7,\)"),
-        (
-            (0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0),
-            {},
-            "start: expected a posture within the limits, got 1.000 rad of joint 4",
-        ),
+        ((0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0), {}, "start: expected a posture within .*, got 1.000 rad of joint 4"),
         (READY, {"reach": 3.0}, "reach: expected"),
         (READY, {"table_height": 0.7}, "table"),
     ],
@@ -229,14 +225,10 @@ def test_better_than_the_recorded_motion(panda, condition, panda_1khz_log):
         (11.0, r"table_height: expected a number in \[-10, 10\], got 11"),
         (float("nan"), "table_height: expected finite numbers, got nan"),
         # Below the arm's reach, and with no room for any motion.
-        (1.2, "table_height: expected a table with room for a motion above it"),
+        (1.2, "expected a motion .* clear of table, base and upper arm, got none in 1 trials; .* were: table 1 times"),
+        (-1.0, r"were: (base|upper arm) 1 times"),
     ],
 )
-def test_a_table_without_room_above_it_is_to_blame(panda, condition, height, message):
+def test_what_is_in_the_way_is_to_blame(panda, condition, height, message):
     with pytest.raises(ArgumentError, match=message):
-        periodic_motion(panda, condition, 8.0, trials=30, table_height=height)
-
-
-def test_too_few_trials_say_what_was_in_the_way(panda, condition):
-    with pytest.raises(ArgumentError, match=r"trials: .* got 1; in the way were: (base|upper arm) 1 times"):
-        periodic_motion(panda, condition, 8.0, trials=1, table_height=-1.0, seed=6)
+        periodic_motion(panda, condition, 8.0, trials=1, table_height=height, seed=6)

@@ -57,8 +57,7 @@ def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_rele
 
 
 def test_friction_and_disturbance_are_in_the_torque(panda):
-    realism = replace(Realism(), sensors=SensorLevels.ideal())
-    plant = SimulatedPanda(panda, seed=4, realism=realism)
+    plant = SimulatedPanda(panda, seed=4, realism=Realism(sensors=SensorLevels.ideal()))
     run = plant.record(6.0)
     true = plant.true_arm.robot
     assert isinstance(true, pdr.RobotModel)
@@ -85,22 +84,19 @@ def test_a_push_enters_through_the_jacobian_and_ends(panda):
     assert np.abs(expected[:100]).max() > 3.0
 
 
-@pytest.mark.parametrize("mass", [3.0])
-def test_picking_and_releasing_do_not_jump(panda, mass):
-    payload = pdr.InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
+def test_picking_and_releasing_do_not_jump(panda):
+    payload = pdr.InertialParameters(3.0, PAYLOAD.com, 3.0 * PAYLOAD.inertia)
     run = ideal(panda).record(8.0, pick_at=5.5, release_at=7.0, payload=payload)
     # Weight of 30 N on light wrists with a rotor inertia of 0.2 kg m^2 accelerates by some 20 rad/s^2 at the most.
     assert np.abs(accelerations(run)).max() < 40.0
     for k in (5500, 7000):
         assert np.abs(run.q[k] - 2.0 * run.q[k - 1] + run.q[k - 2]).max() < 40.0 * H**2
-    assert np.abs(run.tau[5500] - run.tau[5499]).max() > 0.5 * mass  # the torque does
+    assert np.abs(run.tau[5500] - run.tau[5499]).max() > 1.5  # the torque does
 
 
-@pytest.mark.parametrize("seed", [5])
-def test_limits_are_respected_under_load_and_the_path_is_kept(panda, seed):
+def test_limits_are_respected_under_load_and_the_path_is_kept(panda):
     heavy = pdr.InertialParameters(3.0, np.array([0.03, 0.02, 0.08]), np.diag([0.01, 0.01, 0.008]))
-    sensors = SensorLevels.ideal()
-    plant = SimulatedPanda(panda, seed=seed, realism=replace(Realism(), sensors=sensors))
+    plant = SimulatedPanda(panda, seed=5, realism=Realism(sensors=SensorLevels.ideal()))
     run = plant.record(20.0, pick_at=6.0, release_at=15.0, payload=heavy)
     limits = panda.limits
     assert (run.q > limits.lower).all()
@@ -127,18 +123,15 @@ def test_the_same_seed_gives_the_same_samples(panda):
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        (pdr.InertialParameters.zero(), "expected a mass above 0"),
-        (pdr.InertialParameters(50.0, np.zeros(3), np.eye(3)), "up to 10 kg, got 50"),
-        (
-            pdr.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 0.1, 0.1])),
-            "expected an inertia that a body can have",
-        ),
-        (1.0, "expected InertialParameters, got float"),
+        (pdr.InertialParameters.zero(), r"mass=0\.0"),
+        (pdr.InertialParameters(50.0, np.zeros(3), np.eye(3)), r"mass=50\.0"),
+        (pdr.InertialParameters(1.0, np.zeros(3), np.diag([1.0, 0.1, 0.1])), r"inertia=array\(\[\[1\."),
+        (None, "None"),
     ],
 )
 def test_bad_payloads(panda, payload, message):
     plant = ideal(panda)
-    with pytest.raises(ArgumentError, match=message):
+    with pytest.raises(ArgumentError, match=f"expected a body that can exist, of up to 10 kg, got .*{message}"):
         plant.attach(payload)
     assert plant.truth.mass == 0.0  # the plant is as it was
 
@@ -155,7 +148,7 @@ def test_bad_input(panda):
         SimulatedPanda(panda, seed=-1)
     motion = motion_of(panda)
     six = replace(motion, **{name: getattr(motion, name)[:6] for name in ("rest", "centre", "cosine", "sine")})
-    with pytest.raises(ArgumentError, match="excitation: expected a motion of 7 joints, got 6"):
+    with pytest.raises(ArgumentError, match="robot, excitation: expected 7 joints, got 7 and 6"):
         SimulatedPanda(panda, excitation=six)
 
 
@@ -194,21 +187,16 @@ def standing() -> SimulatedPanda:
 
 def test_the_simulated_arm_follows():
     plant, curve = standing(), trajectory()
-    for _ in range(300):
-        plant.step()
-    begin = plant.time
+    plant.record(0.3)
     plant.follow(curve)
-    away = 0.0
-    for _ in range(4500):
-        sample = plant.step()
-        away = max(away, float(np.abs(sample.q - curve(sample.stamp - begin)[0]).max()))
+    run = plant.record(4.5)
     # Gear friction and damping, which the controller does not know, hold it back by some milliradians.
-    assert away < 0.02
-    assert np.abs(sample.q - curve.q[-1]).max() < 0.005
+    assert np.abs(run.q - curve(run.stamp - 0.3)[0]).max() < 0.02
+    assert np.abs(run.q[-1] - curve.q[-1]).max() < 0.005
     assert np.ptp(curve.q, axis=0).max() > 0.3
 
 
-def test_a_trajectory_that_starts_elsewhere_is_refused():
+def test_trajectories_that_cannot_be_followed_are_refused():
     curve = trajectory()
     shifted = JointTrajectory(curve.times, curve.q + 0.1, curve.dq, curve.ddq)
     with pytest.raises(ArgumentError, match=r"expected a start within 0\.02 rad of where the arm is, got 0\.100"):
@@ -216,10 +204,6 @@ def test_a_trajectory_that_starts_elsewhere_is_refused():
     six = JointTrajectory(curve.times, curve.q[:, :6], curve.dq[:, :6], curve.ddq[:, :6])
     with pytest.raises(ArgumentError, match="expected 7 joints, got 6"):
         standing().follow(six)
-
-
-def test_what_is_no_trajectory_is_refused():
-    curve = trajectory()
     with pytest.raises(ArgumentError, match="times: expected two or more that increase"):
         JointTrajectory(curve.times[::-1], curve.q, curve.dq, curve.ddq)
     with pytest.raises(ArgumentError, match="dq: expected a motion that begins and ends at rest, got 1 rad/s"):
