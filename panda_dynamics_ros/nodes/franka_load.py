@@ -5,7 +5,6 @@ It is the one call by which this package changes a real robot: the controller co
 """
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -14,7 +13,7 @@ from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.nodes.interface import fixed, serve
 
@@ -39,10 +38,8 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
         return f"the mass has not converged (standard deviation {estimate.std[0]:.3f} kg, at most {LARGEST_MASS_STD:g})"
     if not estimate.com_is_known:
         return "the centre of mass is not known: move the wrist"
-    missing = [
-        name for name, known in zip(("mass", "x", "y", "z"), estimate.identifiable[:4], strict=True) if not known
-    ]
-    if missing:
+    if not estimate.identifiable[:4].all():
+        missing = np.array(["mass", "x", "y", "z"])[~estimate.identifiable[:4]]
         return f"not identifiable yet: {', '.join(missing)} (move the wrist)"
     if not estimate.payload.is_physical():
         return "the estimate is no body that can exist"
@@ -50,14 +47,10 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
 
 
 class LoadService:
-    """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used.
+    """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used."""
 
-    estimate: gives the estimate to send.
-    is_touched: whether a contact lasts, where that is known.
-    """
-
-    def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate], is_touched: Callable[[], bool]) -> None:
-        self._node, self._estimate, self._is_touched = node, estimate, is_touched
+    def __init__(self, node: Node, monitor: ArmMonitor) -> None:
+        self._node, self._monitor = node, monitor
         what = "Franka's service that ~/apply_load calls."
         self._service = fixed(node, "set_load_service", "service_server/set_load", what)
         # Without parameters; its names are resolved by `node`, which has the remappings.
@@ -83,8 +76,8 @@ class LoadService:
         self._helper.destroy_node()
 
     def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
-        estimate = self._estimate()
-        missing = unfit_for_load(estimate, self._is_touched())
+        estimate, contact = self._monitor.payload_estimator.estimate, self._monitor.contact_detector.contact
+        missing = unfit_for_load(estimate, is_touched=contact is not None and contact.lasts)
         return (False, f"not sent: {missing}") if missing else self.apply(estimate)
 
     def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
@@ -101,13 +94,11 @@ class LoadService:
         try:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
-            answered, future = threading.Event(), client.call_async(SetLoad.Request(**load))
-            future.add_done_callback(lambda _: answered.set())
-            answered.wait(ANSWER_PATIENCE)
+            answer = client.call(SetLoad.Request(**load), ANSWER_PATIENCE)
         finally:
             self._helper.destroy_client(client)
-        if not future.done():
+        if answer is None:
             return False, f"{name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
-        if not future.result().success:
-            return False, f"the robot refused the load: {future.result().error or 'no reason given'}; sent was {load}"
+        if not answer.success:
+            return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
         return True, f"the robot took the load {load}"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
-import sys
 import time
 from array import array
 from functools import partial
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -21,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, serve, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
@@ -78,7 +76,7 @@ class SimulatedPandaNode(Node):
         self._origin = self._clock_origin = time.time_ns()
         self._sent = self._begin = 0
         self._publish_truth()
-        self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        every(self, PERIOD, self._on_timer)
 
     def _blank_message(self, names: list[str]) -> JointState:
         """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
@@ -167,4 +165,4 @@ main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

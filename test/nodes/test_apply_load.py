@@ -9,7 +9,7 @@ here is std_srvs/SetBool, with the names that franka_msgs gives to its fields.
 import sys
 import threading
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -119,11 +119,17 @@ def robot(probe, monkeypatch, request):
     node.destroy_node()
 
 
+def monitor_of(estimate: PayloadEstimate) -> Any:
+    """What the service reads of an ArmMonitor."""
+    estimator, detector = SimpleNamespace(estimate=estimate), SimpleNamespace(contact=None)
+    return SimpleNamespace(payload_estimator=estimator, contact_detector=detector)
+
+
 @pytest.fixture
 def service(probe):
     """Beside a node that is not spun: the robot is waited for by the service's own threads."""
     node = rclpy.create_node("estimator")
-    service = LoadService(node, lambda: FIT, lambda: False)
+    service = LoadService(node, monitor_of(FIT))
     yield service
     service.close()
     node.destroy_node()
@@ -141,7 +147,7 @@ def test_a_load_that_the_robot_takes(robot, service, probe):
 
 def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
     robot(True)
-    service._estimate = lambda: replace(FIT, **less_certain(0, 0.15))
+    service._monitor = monitor_of(replace(FIT, **less_certain(0, 0.15)))
     answer = probe.call(Trigger, "estimator/apply_load")
     assert not answer.success
     assert answer.message.startswith("not sent: the mass has not converged")

@@ -2,6 +2,7 @@
 """Messages written and read in their encoded form are those that rclpy encodes and decodes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
 def test_numbers_are_published_as_rclpy_would_and_only_finite_ones(kind, probe):
     make, count = KINDS[kind]
     message_type, topic = type(make(STAMP, np.zeros(count))), f"encoded/{kind}"
-    publisher = NumberPublisher(probe.node, message_type, topic, make, count)
+    publisher = NumberPublisher(probe.node, message_type, topic, partial(make, Time()), count)
     heard = probe.listen(message_type, topic)
     rows = np.random.default_rng(0).normal(size=(3, count))
     absurd = [np.where(np.arange(count) == count - 1, value, rows[0]) for value in (np.nan, np.inf, -np.inf)]

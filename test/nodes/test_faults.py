@@ -238,11 +238,11 @@ def test_the_console_names_the_topics_that_there_are(probe, fresh):
     for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
         probe.node.create_publisher(JointState, topic, 1)
     fresh.start("dynamics", "-r", "joint_states:=franka/joint_states")
-    wanted = f"no joint states on {fresh.namespace}/franka/joint_states for 5 s; there are some on "
+    wanted = f"no joint states on {fresh.namespace}/franka/joint_states for "
     probe.until(lambda: wanted in fresh.log("dynamics"), "a warning")
     (line,) = (line for line in fresh.log("dynamics").splitlines() if wanted in line)
     assert "[WARN]" in line
-    assert elsewhere in line
+    assert elsewhere in line.partition("; there are some on ")[2]
 
 
 def test_joints_may_be_called_anything(probe, fresh):

@@ -109,18 +109,9 @@ def test_losses_where_two_publish_are_put_down_to_them(probe, dynamics):
     assert said_of(dynamics, STREAMS[6][0]()).endswith(": do 2 publishers send the same joints?")
 
 
-def test_the_log_of_a_node_without_a_clock(probe, nodes):
+def test_diagnostics_come_without_a_clock(probe, nodes):
     nodes.start("dynamics", use_sim_time=True)
-    publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
-    (quote,) = quotes()[8]
-
-    def said(words: str) -> bool:
-        publisher.publish(sample(0))
-        return words in nodes.log("dynamics")
-
-    probe.until(lambda: said("listening to joints"), "the first sample")
-    assert quote not in nodes.log("dynamics"), "a clock may begin at zero, or come a little later"
-    probe.until(lambda: said(quote), quote)
+    assert "yet" in probe.diagnostic(f"{nodes.namespace[1:]}/panda_dynamics: input").message
 
 
 def test_the_status_of_an_arm_that_stands_still(estimator, panda):
@@ -129,7 +120,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator, panda):
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
         estimator.samples._on_message(serialize_message(joint_state(k * 10_000_000, REST, np.zeros(7), tau)))
-    (quote,) = quotes()[9]
+    (quote,) = quotes()[8]
     assert estimator._diagnostic().message.startswith(quote)
 
 
@@ -138,11 +129,11 @@ def test_a_matrix_the_wrong_way_round_ends_the_node(nodes):
     T[2, 3] = 0.1034
     nodes.start("payload_estimator", F_T_EE=T.ravel().tolist())
     assert nodes.wait("payload_estimator") == CANNOT_START
-    assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[10]
+    assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[9]
 
 
 def test_a_parameter_that_does_not_change(dynamics):
-    refused, unknown = quotes()[11]
+    refused, unknown = quotes()[10]
     assert dynamics.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
     with pytest.raises(pdr.PandaDynamicsError) as caught:
         pdr.load_robot("franka")
@@ -151,7 +142,7 @@ def test_a_parameter_that_does_not_change(dynamics):
 
 def test_a_load_that_is_not_taken_over(estimator):
     """Which of the two is said depends on whether franka_msgs is installed."""
-    missing, nobody = quotes()[12]
+    missing, nobody = quotes()[11]
     done, words = estimator._load.apply(estimator._estimator.estimate)
     assert not done
     if importlib.util.find_spec("franka_msgs"):
@@ -162,8 +153,8 @@ def test_a_load_that_is_not_taken_over(estimator):
         assert nobody.replace("service_server/set_load", "{self._service}") in source
 
 
-def test_there_are_twelve():
-    assert list(quotes()) == list(range(1, 13))
+def test_there_are_eleven():
+    assert list(quotes()) == list(range(1, 12))
     assert all(quotes().values())
     assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
 
