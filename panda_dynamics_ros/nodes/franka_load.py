@@ -5,11 +5,10 @@ It is the one call by which this package changes a real robot: the controller co
 """
 
 import threading
-from contextlib import suppress
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
@@ -62,12 +61,8 @@ class LoadService:
         serve(node, Trigger, "apply_load", self._on_apply, server=self._helper)
         self._executor = MultiThreadedExecutor(2, context=node.context)
         self._executor.add_node(self._helper)
-        self._thread = threading.Thread(target=self._serve, name="load")
+        self._thread = threading.Thread(target=self._executor.spin, name="load")
         self._thread.start()
-
-    def _serve(self) -> None:
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
 
     def close(self) -> None:
         """End the threads, once a call that they serve is answered."""
@@ -76,12 +71,10 @@ class LoadService:
         self._helper.destroy_node()
 
     def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
+        """Send the estimate, if it is fit for it; whether the robot took it, and in words."""
         estimate, contact = self._monitor.payload_estimator.estimate, self._monitor.contact_detector.contact
-        missing = unfit_for_load(estimate, is_touched=contact is not None and contact.lasts)
-        return (False, f"not sent: {missing}") if missing else self.apply(estimate)
-
-    def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
-        """Send the estimate; whether the robot took it, and in words."""
+        if missing := unfit_for_load(estimate, is_touched=contact is not None and contact.lasts):
+            return False, f"not sent: {missing}"
         load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad

@@ -76,7 +76,6 @@ class JointStateInput:
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
-        self._waiting: deque[Sample] = deque()
         self._next_block = 0.0  # s of the steady clock
         self.robot = self._declare_robot()
         words = "Silence after which the input counts as stale, s."
@@ -91,7 +90,7 @@ class JointStateInput:
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
-        self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
+        self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
         every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
 
@@ -182,12 +181,11 @@ class JointStateInput:
             if self.answer is not None:
                 self.answer(sample)
             if self.is_estimating():
+                if len(self._waiting) == self._waiting.maxlen:  # the oldest makes room
+                    self._refuse(SampleError("this machine is too busy for the estimators", BEHIND))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
-        if len(self._waiting) > self._backlog:
-            self._waiting.popleft()
-            self._refuse(SampleError("this machine is too busy for the estimators", BEHIND))
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""

@@ -7,16 +7,17 @@ default; so most arguments are empty by default.
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ament_index_python import has_resource
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessIO
 from launch.events.process import ProcessExited, ProcessIO
 from launch.launch_context import LaunchContext
+from launch.launch_description import LaunchDescription
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -71,6 +72,13 @@ SHARED = (
     argument("log_level", "What the nodes log.", "info", ["debug", "info", "warn", "error", "fatal"]),
 )  # fmt: skip
 """Arguments of every launch file."""
+
+
+def description(
+    start: Callable[[LaunchContext], list[Action]], arguments: Sequence[DeclareLaunchArgument] = ()
+) -> LaunchDescription:
+    """What a launch file with these arguments, and those of all, starts."""
+    return LaunchDescription([*arguments, *SHARED, OpaqueFunction(function=start)])
 
 
 def value_of(context: LaunchContext, name: str) -> str:

@@ -21,6 +21,7 @@ from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.plant import payload_cube
@@ -62,7 +63,11 @@ class SimulatedPandaNode(Node):
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         self._manual = follows
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
-        self._message = self._blank_message([prefix + name for name in robot.joint_names])
+        names = [prefix + name for name in robot.joint_names]
+        stem = names[0].removesuffix("joint1")
+        # Finger joints come first, as joint_state_publisher may well order them: users match by name.
+        self._message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
+        self._message.header.frame_id, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
@@ -77,13 +82,6 @@ class SimulatedPandaNode(Node):
         self._sent = self._begin = 0
         self._publish_truth()
         every(self, PERIOD, self._on_timer)
-
-    def _blank_message(self, names: list[str]) -> JointState:
-        """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
-        stem = names[0].removesuffix("joint1")
-        message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
-        message.header.frame_id = f"{stem}link0"
-        return message
 
     def _stamp(self) -> Time:
         return conversions.exact_time_message(self._origin + self._sent * STEP)
@@ -137,8 +135,7 @@ class SimulatedPandaNode(Node):
         self._publish_truth()
 
     def _publish_truth(self) -> None:
-        frame = self._message.header.frame_id.removesuffix("link0") + "link8"
-        self._truth.publish(conversions.inertia_message(self._stamp(), frame, self._plant.truth))
+        self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
 
     def _publish_sample(self) -> None:
         measured = self._plant.step()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from ros_domain import own_domain
@@ -19,8 +20,6 @@ from ros_domain import own_domain
 if TYPE_CHECKING:
     from nodes.probe import Probe
     from nodes.processes import Nodes
-    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 
 HERE = Path(__file__).parent
 
@@ -64,9 +63,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def probe() -> Iterator[Probe]:
     """This process's own node: it publishes, listens and calls services."""
     from nodes.probe import Probe
+    from panda_dynamics_ros.nodes.runner import ros
 
-    with Probe() as probe:
-        yield probe
+    with ros():
+        yield Probe()
 
 
 @pytest.fixture(scope="module")
@@ -92,22 +92,19 @@ def fresh(nodes: Nodes) -> Nodes:
 
 
 @pytest.fixture
-def dynamics(probe: Probe) -> Iterator[DynamicsNode]:
+def dynamics(probe: Probe) -> Iterator[Any]:
     """A node in this process, whose callbacks are called by hand."""
-    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-
-    node = DynamicsNode()
-    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
-    yield node
-    node.destroy_node()
+    yield from _by_hand("dynamics.DynamicsNode")
 
 
 @pytest.fixture
-def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
+def estimator(probe: Probe) -> Iterator[Any]:
     """The other one, likewise."""
-    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
+    yield from _by_hand("payload_estimator.PayloadEstimatorNode")
 
-    node = PayloadEstimatorNode()
-    node.samples._gather_s = 0.0
+
+def _by_hand(name: str) -> Iterator[Any]:
+    node = pkgutil.resolve_name(f"panda_dynamics_ros.nodes.{name}")()
+    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
     yield node
     node.destroy_node()

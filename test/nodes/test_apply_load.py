@@ -93,13 +93,8 @@ def robot(probe, monkeypatch, request):
     SENT.clear()
     node, executor = rclpy.create_node("robot"), SingleThreadedExecutor()
     executor.add_node(node)
-    finished = threading.Event()
-
-    def spin() -> None:
-        while not finished.is_set():
-            executor.spin_once(timeout_sec=0.05)
-
-    thread = threading.Thread(target=spin)
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
 
     def start(takes: bool) -> None:
         def answer(request: Any, response: Any) -> Any:
@@ -110,12 +105,10 @@ def robot(probe, monkeypatch, request):
             return response
 
         node.create_service(set_load if is_real else SetBool, "service_server/set_load", answer)
-        thread.start()
 
     yield start
-    finished.set()
-    if thread.is_alive():
-        thread.join()
+    executor.shutdown()
+    thread.join()
     node.destroy_node()
 
 
@@ -154,14 +147,14 @@ def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
     assert not SENT
 
 
-def test_a_load_that_the_robot_refuses(robot, service):
+def test_a_load_that_the_robot_refuses(robot, service, probe):
     robot(False)
-    done, words = service.apply(FIT)
-    assert not done
-    assert words.startswith("the robot refused the load: motion is running")
+    answer = probe.call(Trigger, "estimator/apply_load")
+    assert not answer.success
+    assert answer.message.startswith("the robot refused the load: motion is running")
 
 
-def test_no_robot(robot, service):
-    done, words = service.apply(FIT)
-    assert not done
-    assert words.startswith("nobody offers the service service_server/set_load")
+def test_no_robot(robot, service, probe):
+    answer = probe.call(Trigger, "estimator/apply_load")
+    assert not answer.success
+    assert answer.message.startswith("nobody offers the service service_server/set_load")

@@ -26,12 +26,14 @@ from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
 from nodes.processes import PATH
 from nodes.robot_stream import ARM, PayloadStream, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.nodes import franka_load
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.franka_state import NAME, FrankaStateOutput
 from panda_dynamics_ros.nodes.runner import CANNOT_START
@@ -140,16 +142,17 @@ def test_a_parameter_that_does_not_change(dynamics):
     assert str(caught.value) == unknown
 
 
-def test_a_load_that_is_not_taken_over(estimator):
+def test_a_load_that_is_not_taken_over(estimator, monkeypatch):
     """Which of the two is said depends on whether franka_msgs is installed."""
     missing, nobody = quotes()[11]
-    done, words = estimator._load.apply(estimator._estimator.estimate)
+    monkeypatch.setattr(franka_load, "unfit_for_load", lambda *_, **__: "")
+    done, words = estimator._load._on_apply(Trigger.Request())
     assert not done
     if importlib.util.find_spec("franka_msgs"):
         assert words == nobody
     else:
         assert words.startswith(f"{missing} {{")
-        source = Path(importlib.import_module("panda_dynamics_ros.nodes.franka_load").__file__ or "").read_text()
+        source = Path(franka_load.__file__).read_text()
         assert nobody.replace("service_server/set_load", "{self._service}") in source
 
 
