@@ -21,7 +21,6 @@ NAP = 0.02  # s, after which callbacks have their turn
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
 START_DELAY = 1.0  # s, from the last of the awaited subscribers to the first message
 LONGEST_PAUSE = 10.0  # s; a longer jump of the recorded stamps, either way, is not waited for
-SUBSCRIBER_PATIENCE = 240.0  # s, then the player starts anyway; a first start of the nodes compiles kernels
 
 
 class BagPlayerNode(Node):
@@ -32,12 +31,12 @@ class BagPlayerNode(Node):
 
     def __init__(self) -> None:
         super().__init__("bag_player")
-        awaited = f"Subscribers to joint_states that the player waits for, {SUBSCRIBER_PATIENCE:g} s at most."
         self._path = fixed(self, "bag", "", "A rosbag2 recording: .db3, .mcap or its folder.")
         self._topic = fixed(self, "topic", "", "The recorded topic; empty: the one with joint states.")
         self._rate = fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = fixed(self, "loop", False, "Start again at the end.")
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
+        awaited = "Subscribers to joint_states that the player waits for."
         self._wanted = fixed(self, "wait_for_subscribers", 1, awaited, 0, 100)
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
@@ -57,7 +56,11 @@ class BagPlayerNode(Node):
 
     def _play(self) -> Iterator[None]:
         """Publish each sample once it is due; yields after each, and at least each `NAP`."""
-        yield from self._subscribers_awaited()
+        self.get_logger().info(f"waiting for {self._wanted} subscribers to {self._publisher.topic_name}")
+        # Discovery takes as long as the machine is busy: what is played before it is over would be lost.
+        while self._publisher.get_subscription_count() < self._wanted:
+            time.sleep(NAP)
+            yield
         self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
         due, played = time.monotonic() + START_DELAY, 0
         while True:
@@ -81,17 +84,6 @@ class BagPlayerNode(Node):
             self._stream, due = self._open(), time.monotonic()
         self._publisher.wait_for_all_acked(Duration(seconds=1))
         self.get_logger().info(f"the recording has been played: {played} messages")
-
-    def _subscribers_awaited(self) -> Iterator[None]:
-        """Discovery takes as long as the machine is busy: what is played before it is over would be lost."""
-        self.get_logger().info(f"waiting for {self._wanted} subscribers to {self._publisher.topic_name}")
-        patience = time.monotonic() + SUBSCRIBER_PATIENCE
-        while (there := self._publisher.get_subscription_count()) < self._wanted:
-            if time.monotonic() > patience:
-                self.get_logger().warning(f"expected {self._wanted} subscribers, got {there}: playing to these")
-                return
-            time.sleep(NAP)
-            yield
 
     def _publish(self, sample: JointStateSample) -> None:
         """Publish the clock first: a subscriber that gets the sample then has its time."""

@@ -88,6 +88,8 @@ class LoadService:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
             answer = client.call(SetLoad.Request(**load), ANSWER_PATIENCE)
+        except TimeoutError:  # of rclpy since Kilted; Jazzy's returns None
+            answer = None
         finally:
             self._helper.destroy_client(client)
         if answer is None:

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
@@ -22,13 +21,13 @@ from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
-from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor, to_nanoseconds
 
 NAME = "franka_state"
 BURST = 20  # states that are waited for in one go
+BODIES = "load", "end_effector"
 
 
 class FrankaStateOutput:
@@ -46,9 +45,7 @@ class FrankaStateOutput:
         self._joint_states = publisher(node, JointState, "franka/joint_states", 50)
         self._external = publisher(node, JointState, "~/tau_ext_hat_filtered", 50)
         self._o_t_ee = publisher(node, Float64MultiArray, "~/o_t_ee", 50)
-        self._bodies = {
-            name: publisher(node, InertiaStamped, f"~/{name}", LATCHED) for name in ("load", "end_effector")
-        }
+        self._bodies = {name: publisher(node, InertiaStamped, f"~/{name}", LATCHED) for name in BODIES}
         self._last_bodies: dict[str, list[float]] = {}
         self._names, self._flange = list(joint_names), link_name(joint_names, 8)
         self._state: FrankaState | None = None
@@ -64,15 +61,11 @@ class FrankaStateOutput:
         self._joint_states.publish(message)
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
-        self._publish_body("load", stamp, state.load)
-        self._publish_body("end_effector", stamp, state.end_effector)
-
-    def _publish_body(self, name: str, stamp: Time, body: InertialParameters) -> None:
-        """Latched, so only where it changes."""
-        numbers = conversions.inertia_numbers(body)
-        if numbers.tolist() != self._last_bodies.get(name):
-            self._last_bodies[name] = numbers.tolist()
-            self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
+        for name in BODIES:  # latched, so only where it changes
+            numbers = conversions.inertia_numbers(getattr(state, name))
+            if numbers.tolist() != self._last_bodies.get(name):
+                self._last_bodies[name] = numbers.tolist()
+                self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
 
     def _diagnostic(self) -> DiagnosticStatus:
         state = self._state

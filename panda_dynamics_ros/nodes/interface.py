@@ -167,13 +167,14 @@ def _description_of_topic(node: Node) -> str:
     """The first text on `robot_description`; whoever publishes it may start later."""
     received: list[str] = []
     subscription = subscribe(node, String, ROBOT_DESCRIPTION, lambda message: received.append(message.data), LATCHED)
+    topic = subscription.topic_name
     words = (
-        f"waiting for the URDF on {subscription.topic_name}: start robot_state_publisher in this namespace, or set the "
+        f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, or set the "
         f"parameter {ROBOT_DESCRIPTION} to the URDF, or robot to a file"
     )
     while not received:
         rclpy.spin_once(node, timeout_sec=0.1)
         node.get_logger().warning(words, throttle_duration_sec=5.0, skip_first=True)
     node.destroy_subscription(subscription)
-    node.get_logger().info(f"the arm is that of {subscription.topic_name} ({len(received[0])} characters)")
+    node.get_logger().info(f"the arm is that of {topic} ({len(received[0])} characters)")
     return received[0]

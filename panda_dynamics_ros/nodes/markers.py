@@ -122,8 +122,7 @@ class RobotMarkers:
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         self._samples, self._markers = samples, SceneMarkers()
         self._scene = scenes.ArmScene(samples.robot)
-        self._sample: Sample | None = None
-        self._wrench: FloatArray | None = None
+        self._latest: tuple[Sample, FloatArray | None] | None = None
         self._received, self._expires = MarkerArray(), 0.0
         self.payload: Callable[[], MarkerArray] = self._last_received
         self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
@@ -139,14 +138,14 @@ class RobotMarkers:
 
     def update(self, sample: Sample, wrench: FloatArray | None) -> None:
         """Draw the arm at this sample from now on, with the wrench (6,) on the flange, if any."""
-        self._sample, self._wrench = sample, wrench
+        self._latest = sample, wrench
 
     def _publish(self) -> None:
-        if self._sample is None or not self._publisher.get_subscription_count():
+        if self._latest is None or not self._publisher.get_subscription_count():
             return
-        sample, self._sample = self._sample, None
+        (sample, wrench), self._latest = self._latest, None
         header = Header(stamp=sample.header_stamp, frame_id=self._samples.base_frame)
-        scene = self._scene.at(sample.q, wrench=self._wrench)
+        scene = self._scene.at(sample.q, wrench=wrench)
         self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:

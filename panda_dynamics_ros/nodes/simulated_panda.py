@@ -27,7 +27,7 @@ from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.plant import payload_cube
 
 PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
-AFTER_SUBSCRIBERS = 1_000_000_000  # ns, from the last of the awaited subscribers to the first sample
+START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited subscribers, to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
@@ -78,8 +78,8 @@ class SimulatedPandaNode(Node):
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
         serve(self, Trigger, "pick", partial(self._by_hand, True))
         serve(self, Trigger, "release", partial(self._by_hand, False))
-        self._origin = self._clock_origin = time.time_ns()
-        self._sent = self._begin = 0
+        self._origin = self._due = time.time_ns() + START_DELAY
+        self._sent = 0
         self._publish_truth()
         every(self, PERIOD, self._on_timer)
 
@@ -89,18 +89,15 @@ class SimulatedPandaNode(Node):
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
         now = time.time_ns()
-        if self._sent == 0:
-            if self._joint_states.get_subscription_count() < self._awaited:
-                self._begin = now + AFTER_SUBSCRIBERS
-            if now < self._begin:
-                return
-            self._origin = self._clock_origin = now  # what start-up took until here is no pause
-        due = 1 + (now - self._clock_origin) // STEP
-        if due - self._sent > LARGEST_BACKLOG:
+        if not self._sent and self._joint_states.get_subscription_count() < self._awaited:
+            self._origin = self._due = now + START_DELAY
+        if now - self._due > LARGEST_BACKLOG * STEP:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
-            self._clock_origin += (due - self._sent - 1) * STEP
-            due = self._sent + 1
-        for _ in range(min(due - self._sent, BURST)):
+            self._due = now
+        for _ in range(BURST):
+            if self._due > now:
+                return
+            self._due += STEP
             self._sent += 1
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()

@@ -28,10 +28,6 @@ COVARIANCE = np.diag([0.02**2, *[0.003**2] * 3, *[0.005**2] * 6])
 FIT = PayloadEstimate(0.0, BODY.vector, COVARIANCE, np.array([True] * 4 + [False] * 6), "estimating")
 
 
-def heavier(factor: float) -> Any:
-    return {"vector": factor * BODY.vector}
-
-
 def less_certain(index: int, std: float) -> Any:
     covariance = COVARIANCE.copy()
     covariance[index, index] = std**2
@@ -48,7 +44,7 @@ def test_a_converged_estimate_is_fit_unless_the_arm_is_touched():
     [
         ({"vector": np.zeros(10)}, "no payload is found"),
         ({"status": UNDECIDED}, "a weight or a steady push: move the arm"),
-        (heavier(3.5), "3.50 kg are more than the arm carries"),
+        ({"vector": 3.5 * BODY.vector}, "3.50 kg are more than the arm carries"),
         (less_certain(0, 0.15), "the mass has not converged (standard deviation 0.150 kg"),
         (less_certain(3, 0.2), "the centre of mass is not known"),
         ({"identifiable": np.array([True, True, True, False] + [False] * 6)}, "not identifiable yet: z"),
@@ -147,14 +143,19 @@ def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
     assert not SENT
 
 
-def test_a_load_that_the_robot_refuses(robot, service, probe):
-    robot(False)
+@pytest.mark.parametrize(
+    ("takes", "patience", "words"),
+    [
+        (False, 1.0, "the robot refused the load: motion is running"),
+        (True, 0.0, "/service_server/set_load did not answer within 0 s"),
+        (None, 1.0, "nobody offers the service service_server/set_load"),
+    ],
+)
+def test_a_load_that_is_not_taken(takes, patience, words, robot, service, probe, monkeypatch):
+    """Refused, not answered, or offered to nobody."""
+    monkeypatch.setattr("panda_dynamics_ros.nodes.franka_load.ANSWER_PATIENCE", patience)
+    if takes is not None:
+        robot(takes)
     answer = probe.call(Trigger, "estimator/apply_load")
     assert not answer.success
-    assert answer.message.startswith("the robot refused the load: motion is running")
-
-
-def test_no_robot(robot, service, probe):
-    answer = probe.call(Trigger, "estimator/apply_load")
-    assert not answer.success
-    assert answer.message.startswith("nobody offers the service service_server/set_load")
+    assert answer.message.startswith(words)

@@ -11,16 +11,14 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
-from nodes.robot_stream import EPOCH, Script, feed, greet, nanoseconds_of
+from nodes.robot_stream import EPOCH, LATCHED, Script, feed, greet, nanoseconds_of
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.nodes.conversions import inertia_message
 
-LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 WRENCH = np.array([25.0, -15.0, 20.0, 0.5, -1.0, 0.5])  # N, N m: on the flange, base axes
 BEGIN, END, SAMPLES = 700, 1000, 1600
 
@@ -35,9 +33,7 @@ class Stream:
         self.wrenches: list[WrenchStamped] = probe.listen(WrenchStamped, f"{self.node}/contact_wrench")
         self.external: list[JointState] = probe.listen(JointState, f"{self.node}/external_torques")
         self.stamped: list[DiagnosticArray] = probe.listen(DiagnosticArray, f"{self.node}/contact_stamped", LATCHED)
-        self.of_contacts: list[WrenchStamped] = probe.listen(
-            WrenchStamped, f"{self.node}/contact_stamped_wrench", LATCHED
-        )
+        self.of_contacts = probe.listen(WrenchStamped, f"{self.node}/contact_stamped_wrench", LATCHED)
         self.contacts: list[DiagnosticStatus] = probe.listen(DiagnosticStatus, f"{self.node}/contact", LATCHED)
 
     def feed(self, script: Script, start: int = 0, stop: int | None = None) -> None:

@@ -12,12 +12,12 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
+from nodes.robot_stream import ARM as NAMES
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import MALFORMED, MOST_NAMES, JointStateDecoder, NumberPublisher
 
 STAMP = Time(sec=1_700_000_000, nanosec=123_456_789)
-NAMES = tuple(f"panda_joint{k}" for k in range(1, 8))
 FRAME = "panda_link8"
 KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
     "torques": (lambda stamp, numbers: conversions.torque_message(stamp, list(NAMES), numbers), 7),

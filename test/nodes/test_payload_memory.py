@@ -40,16 +40,15 @@ class Bench:
             self.probe.spin(0.1)
         self._next += count
 
-    def trigger(self, name: str) -> Trigger.Response:
+    def trigger(self, name: str) -> Any:
         return self.probe.call(Trigger, f"{self.stream.node}/{name}")
 
-    def enable(self, wanted: bool) -> bool:
-        return bool(self.probe.call(SetBool, f"{self.stream.node}/set_enabled", SetBool.Request(data=wanted)).success)
+    def enable(self, wanted: bool) -> Any:
+        return self.probe.call(SetBool, f"{self.stream.node}/set_enabled", SetBool.Request(data=wanted)).success
 
-    def saved(self) -> dict[str, Any]:
+    def saved(self) -> Any:
         """What is in the file."""
-        content: dict[str, Any] = yaml.safe_load(self.path.read_text(encoding="utf-8"))
-        return content
+        return yaml.safe_load(self.path.read_text(encoding="utf-8"))
 
     def restart(self) -> None:
         """Start the node that has ended, and hear its first answers."""
