@@ -29,6 +29,8 @@ class EstimateFile:
         self._path = fixed(node, "save_path", "", words) or default
         words = "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
         self._period = fixed(node, "autosave_period_s", 0.0, words, 0.0, 3600.0)
+        if self._period > 0.0:
+            every(node, self._period, self._autosave)
         if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
             self._restore(self._path, DataFileNotFoundError)  # which is a first start
         words = "File in which the estimate is kept for a restart after a failure; empty: none."

@@ -70,7 +70,6 @@ def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
 
 @pytest.fixture
 def prefix(tmp_path):
-    """The package as colcon installs it."""
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
     return installed_package(tmp_path / "install")
 
