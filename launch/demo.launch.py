@@ -6,13 +6,10 @@ ros2 launch panda_dynamics_ros demo.launch.py payload_mass:=0.5 rviz:=true
 It publishes where a real robot does: on `joint_states_topic`. With `use_sim_time:=true` it publishes /clock, too.
 """
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction
-
 from panda_dynamics_ros.nodes.launching import (
-    SHARED,
     argument,
     arm_parameters,
+    description,
     estimators,
     given,
     package_node,
@@ -36,4 +33,4 @@ def start(context):
 
 
 def generate_launch_description():
-    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])
+    return description(start, ARGUMENTS)

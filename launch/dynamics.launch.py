@@ -7,11 +7,8 @@ The defaults fit `franka.launch.py` of franka_ros2 with the same `namespace`. An
 one for several arms puts each inclusion into a GroupAction: launch arguments are then not handed on to the next.
 """
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction
-
-from panda_dynamics_ros.nodes.launching import SHARED, estimators
+from panda_dynamics_ros.nodes.launching import description, estimators
 
 
 def generate_launch_description():
-    return LaunchDescription([*SHARED, OpaqueFunction(function=estimators)])
+    return description(estimators)

@@ -21,11 +21,10 @@ from pathlib import Path
 
 import yaml
 from ament_index_python import has_resource
-from launch import LaunchDescription
 from launch.actions import GroupAction, LogInfo, OpaqueFunction, SetLaunchConfiguration
 from launch_ros.actions import Node
 
-from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, value_of
+from panda_dynamics_ros.nodes.launching import SHARED, argument, description, estimators, value_of
 
 ARGUMENTS = [argument("arms", "YAML file with the list of arms.", None)]
 STALE = 3.0  # s without diagnostics of an arm
@@ -71,4 +70,4 @@ def aggregator(arms):
 
 
 def generate_launch_description():
-    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])
+    return description(start, ARGUMENTS)

@@ -7,10 +7,7 @@ It reads the robot through a Python binding of libfranka (pip install 'panda_dyn
 takes one connection, so nothing else can be connected to it meanwhile.
 """
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction
-
-from panda_dynamics_ros.nodes.launching import SHARED, argument, estimators, given, package_node
+from panda_dynamics_ros.nodes.launching import argument, description, estimators, given, package_node
 
 ARGUMENTS = [
     argument("robot_ip", "Address or host name of the robot.", None),
@@ -25,4 +22,4 @@ def start(context):
 
 
 def generate_launch_description():
-    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])
+    return description(start, ARGUMENTS)

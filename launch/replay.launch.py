@@ -6,13 +6,12 @@ ros2 launch panda_dynamics_ros replay.launch.py bag:=recording.mcap rate:=2.0
 Ends with the recording; a recording that cannot be played ends it with exit code 1.
 """
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction, Shutdown
+from launch.actions import Shutdown
 
 from panda_dynamics_ros.nodes.launching import (
-    SHARED,
     SWITCH,
     argument,
+    description,
     estimators,
     given,
     package_node,
@@ -44,4 +43,4 @@ def start(context):
 
 
 def generate_launch_description():
-    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])
+    return description(start, ARGUMENTS)

@@ -11,14 +11,13 @@ neither estimators nor RViz.
 import sys
 from pathlib import Path
 
-from launch import LaunchDescription
-from launch.actions import OpaqueFunction, Shutdown
+from launch.actions import Shutdown
 
 from panda_dynamics_ros.nodes.launching import (
-    SHARED,
     SWITCH,
     argument,
     arm_parameters,
+    description,
     given,
     package_node,
     share,
@@ -69,4 +68,4 @@ def on_weighed(event, context):
 
 
 def generate_launch_description():
-    return LaunchDescription([*ARGUMENTS, *SHARED, OpaqueFunction(function=start)])
+    return description(start, ARGUMENTS)

@@ -162,11 +162,14 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
     _, _, package, file, *given = command.split()
     assert package == NAME
     names, declared = {argument.partition(":=")[0] for argument in given}, set()
-    for source in (ROOT / "launch" / file, ROOT / NAME / "nodes" / "launching.py"):
+    nodes = ROOT / NAME / "nodes"
+    for source in (ROOT / "launch" / file, nodes / "launching.py", nodes / "interface.py"):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "argument":
-                assert isinstance(node.args[0], ast.Constant)
-                declared.add(node.args[0].value)
+                declared.add(getattr(node.args[0], "value", ""))
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "OF_ARM":  # a parameter, an argument
+                assert isinstance(node.value, ast.Dict)
+                declared |= {ast.literal_eval(key) for key in node.value.keys if key}
     assert names <= declared
     if shutil.which("ros2") is None:
         pytest.skip("no `ros2` on this machine: only file and arguments were checked")

@@ -2,6 +2,7 @@
 """The contact topics of node `dynamics`, and the payload that it is given."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -26,10 +27,11 @@ def declare_contact_options(node: Node) -> dict[str, float]:
     """The options of the contact detector that a user may set, fixed at start-up."""
     defaults = ContactOptions()
     sudden = "Step of the external torques, all joints together, above which a contact begins, in standard deviations."
-    threshold = fixed(node, "contact_threshold", defaults.threshold, sudden, 3.0, 100.0)
     longest = "A contact that lasts longer counts as a carried body, s."
-    longest_s = fixed(node, "contact_longest_s", defaults.longest_s, longest, 0.5, 1e6)
-    return {"threshold": threshold, "longest_s": longest_s}
+    return {
+        "threshold": fixed(node, "contact_threshold", defaults.threshold, sudden, 3.0, 100.0),
+        "longest_s": fixed(node, "contact_longest_s", defaults.longest_s, longest, 0.5, 1e6),
+    }
 
 
 class PayloadInput:
@@ -75,9 +77,8 @@ class PayloadInput:
 class ContactOutput:
     """Publishes `~/contact_wrench` with every sample and `~/contact` when a contact begins, moves or ends.
 
-    Each `~/contact` also goes out with the stamp of its sample, beside the wrench of the contact's torques.
-
-    A pick or a release begins as a contact, too, until the payload explains it; `contacts` does not count it then.
+    Each `~/contact` also goes out with the stamp of its sample, beside the wrench of the contact's torques. A pick or a
+    release begins as a contact, too, until the payload explains it; `contacts` does not count it then.
 
     `largest_ratio` in the diagnostics is how sudden the torques have been at most since the start without a contact, in
     standard deviations: `contact_threshold` has to be above it on this arm.
@@ -87,7 +88,9 @@ class ContactOutput:
         self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
         self._count = 0
-        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
+        self._wrenches = NumberPublisher(
+            node, WrenchStamped, "~/contact_wrench", partial(self._wrench_message, Time()), 6
+        )
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)

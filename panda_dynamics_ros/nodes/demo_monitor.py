@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from sensor_msgs.msg import Image, JointState
 
@@ -18,7 +16,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
-from panda_dynamics_ros.nodes.runner import make_executor
+from panda_dynamics_ros.nodes.runner import make_executor, ros
 from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.robot.stamps import BILLION
 
@@ -57,8 +55,8 @@ class DemoMonitor(Node):
     def _on_joint_state(self, message: JointState) -> None:
         rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
         stamp = message.header.stamp
-        times = conversions.seconds(stamp), conversions.nanoseconds(stamp)
-        self.joint_states.append(JointStateSample(times[0], tuple(message.name), *rows, times[1]))
+        recorded_ns = conversions.nanoseconds(stamp)
+        self.joint_states.append(JointStateSample(conversions.seconds(stamp), tuple(message.name), *rows, recorded_ns))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         self._complete(message, vector=conversions.body_from_message(message).vector)
@@ -90,8 +88,5 @@ class DemoMonitor(Node):
 @contextmanager
 def monitoring() -> Iterator[DemoMonitor]:
     """Within, ROS is there, and the node."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    try:
+    with ros():
         yield DemoMonitor()
-    finally:
-        rclpy.try_shutdown()

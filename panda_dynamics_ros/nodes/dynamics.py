@@ -2,12 +2,10 @@
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
 import math
-import sys
 from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -19,7 +17,7 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, WrenchEstimator
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
-from panda_dynamics_ros.nodes.interface import fixed, now, publisher
+from panda_dynamics_ros.nodes.interface import Diagnostics, fixed
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -46,27 +44,23 @@ class DynamicsNode(Node):
         kernels = "dynamics" if alone else "suite"
         samples.is_estimating = warm_up_beside(kernels, self.get_logger().info).is_set
 
-        def torques(stamp: Time, numbers: FloatArray) -> JointState:
-            return conversions.torque_message(stamp, samples.joint_names, numbers)
+        def torques(numbers: FloatArray) -> JointState:
+            return conversions.torque_message(Time(), samples.joint_names, numbers)
 
-        def pose(stamp: Time, numbers: FloatArray) -> PoseStamped:
-            return conversions.stamped_message(PoseStamped, stamp, samples.base_frame, numbers)
-
-        def o_t_ee(_: Time, numbers: FloatArray) -> Float64MultiArray:
-            return conversions.o_t_ee_message(numbers)
+        def pose(numbers: FloatArray) -> PoseStamped:
+            return conversions.stamped_message(PoseStamped, Time(), samples.base_frame, numbers)
 
         self._gravity, self._coriolis, self._external = (
             NumberPublisher(self, JointState, f"~/{kind}_torques", torques, samples.robot.n)
             for kind in ("gravity", "coriolis", "external")
         )
         self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
-        self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", o_t_ee, 16)
+        self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", conversions.o_t_ee_message, 16)
         self._contact = ContactOutput(self, samples, lambda: self.monitor.contact_detector.largest_ratio)
         self._wrenches = WrenchEstimator(samples.robot)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")
-        self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
-        self.create_timer(1.0, self._publish_diagnostics)
+        self._diagnostics = Diagnostics(self, lambda: (samples.diagnostic(), self._contact.diagnostic(self._payload)))
 
     def _answer(self, sample: Sample) -> None:
         """Publish what needs no estimator, and what controllers wait for: gravity and Coriolis torques and the pose."""
@@ -88,16 +82,12 @@ class DynamicsNode(Node):
             self._external.publish(sample.header_stamp, rows.external_torques[k])
             self._contact.publish(sample, wrenches[k], contacts.get(k))
             if k in contacts:
-                self._publish_diagnostics()
+                self._diagnostics.publish()
             self.markers.update(sample, wrenches[k] if self._contact.lasts else None)
-
-    def _publish_diagnostics(self) -> None:
-        statuses = self.samples.diagnostic(), self._contact.diagnostic(self._payload)
-        self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
 
 
 main = partial(run_node, DynamicsNode, kernels="answers")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

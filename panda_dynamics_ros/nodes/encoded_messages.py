@@ -33,13 +33,13 @@ class NumberPublisher:
 
     Numbers that are not finite are not published: an absurd sample may overflow on its way through the model.
 
-    make: the message with a stamp, where its type has one, and numbers (count,). It is called with the first message
-        that is published, when names and frames are known. The stamp is the first of its fields, the numbers the last.
+    make: the message with numbers (count,), of any stamp. It is called with the first message that is published, when
+        names and frames are known. The stamp, where its type has one, is the first of its fields, the numbers the last.
     count: how many numbers.
     """
 
     def __init__(
-        self, node: Node, message_type: type, topic: str, make: Callable[[Time, FloatArray], Any], count: int
+        self, node: Node, message_type: type, topic: str, make: Callable[[FloatArray], Any], count: int
     ) -> None:
         opened = publisher(node, message_type, topic)
         # Its handle takes a third of the time that its own methods take.
@@ -63,7 +63,7 @@ class NumberPublisher:
 
     def _encode(self) -> bytearray:
         numbers: FloatArray = np.pi + np.arange(self._count, dtype=np.float64)
-        encoded = serialize_message(self._make(Time(), numbers))
+        encoded = serialize_message(self._make(numbers))
         end = encoded.rfind(numbers.tobytes()) + numbers.nbytes  # Fast CDR may leave some bytes unused behind it
         return bytearray(encoded[:end])
 

@@ -8,7 +8,7 @@ from rclpy.node import Node
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
-from panda_dynamics_ros.nodes.interface import fixed
+from panda_dynamics_ros.nodes.interface import every, fixed
 
 RESUME_PERIOD = 1.0  # s
 
@@ -30,7 +30,7 @@ class EstimateFile:
         words = "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
         self._period = fixed(node, "autosave_period_s", 0.0, words, 0.0, 3600.0)
         if self._period > 0.0:
-            node.create_timer(self._period, self._autosave)
+            every(node, self._period, self._autosave)
         if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
             self._restore(self._path, DataFileNotFoundError)  # which is a first start
         words = "File in which the estimate is kept for a restart after a failure; empty: none."
@@ -38,7 +38,7 @@ class EstimateFile:
         if self._resume_path:
             if Path(self._resume_path).exists():
                 self._restore(self._resume_path, PandaDynamicsError)  # a bad file is no reason to fail again
-            node.create_timer(RESUME_PERIOD, self._keep)
+            every(node, RESUME_PERIOD, self._keep)
 
     def save(self) -> tuple[bool, str]:
         """Save to `save_path`; whether that worked, and in words."""

@@ -5,16 +5,14 @@ It is the one call by which this package changes a real robot: the controller co
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.nodes.interface import fixed, serve
 
@@ -39,10 +37,8 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
         return f"the mass has not converged (standard deviation {estimate.std[0]:.3f} kg, at most {LARGEST_MASS_STD:g})"
     if not estimate.com_is_known:
         return "the centre of mass is not known: move the wrist"
-    missing = [
-        name for name, known in zip(("mass", "x", "y", "z"), estimate.identifiable[:4], strict=True) if not known
-    ]
-    if missing:
+    if not estimate.identifiable[:4].all():
+        missing = np.array(["mass", "x", "y", "z"])[~estimate.identifiable[:4]]
         return f"not identifiable yet: {', '.join(missing)} (move the wrist)"
     if not estimate.payload.is_physical():
         return "the estimate is no body that can exist"
@@ -50,14 +46,10 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
 
 
 class LoadService:
-    """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used.
+    """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used."""
 
-    estimate: gives the estimate to send.
-    is_touched: whether a contact lasts, where that is known.
-    """
-
-    def __init__(self, node: Node, estimate: Callable[[], PayloadEstimate], is_touched: Callable[[], bool]) -> None:
-        self._node, self._estimate, self._is_touched = node, estimate, is_touched
+    def __init__(self, node: Node, monitor: ArmMonitor) -> None:
+        self._node, self._monitor = node, monitor
         what = "Franka's service that ~/apply_load calls."
         self._service = fixed(node, "set_load_service", "service_server/set_load", what)
         # Without parameters; its names are resolved by `node`, which has the remappings.
@@ -69,12 +61,8 @@ class LoadService:
         serve(node, Trigger, "apply_load", self._on_apply, server=self._helper)
         self._executor = MultiThreadedExecutor(2, context=node.context)
         self._executor.add_node(self._helper)
-        self._thread = threading.Thread(target=self._serve, name="load")
+        self._thread = threading.Thread(target=self._executor.spin, name="load")
         self._thread.start()
-
-    def _serve(self) -> None:
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
 
     def close(self) -> None:
         """End the threads, once a call that they serve is answered."""
@@ -83,12 +71,10 @@ class LoadService:
         self._helper.destroy_node()
 
     def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
-        estimate = self._estimate()
-        missing = unfit_for_load(estimate, self._is_touched())
-        return (False, f"not sent: {missing}") if missing else self.apply(estimate)
-
-    def apply(self, estimate: PayloadEstimate) -> tuple[bool, str]:
-        """Send the estimate; whether the robot took it, and in words."""
+        """Send the estimate, if it is fit for it; whether the robot took it, and in words."""
+        estimate, contact = self._monitor.payload_estimator.estimate, self._monitor.contact_detector.contact
+        if missing := unfit_for_load(estimate, is_touched=contact is not None and contact.lasts):
+            return False, f"not sent: {missing}"
         load = franka_load(estimate)
         try:
             from franka_msgs.srv import SetLoad
@@ -101,13 +87,13 @@ class LoadService:
         try:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"
-            answered, future = threading.Event(), client.call_async(SetLoad.Request(**load))
-            future.add_done_callback(lambda _: answered.set())
-            answered.wait(ANSWER_PATIENCE)
+            answer = client.call(SetLoad.Request(**load), ANSWER_PATIENCE)
+        except TimeoutError:  # of rclpy since Kilted; Jazzy's returns None
+            answer = None
         finally:
             self._helper.destroy_client(client)
-        if not future.done():
+        if answer is None:
             return False, f"{name} did not answer within {ANSWER_PATIENCE:g} s; sent was {load}"
-        if not future.result().success:
-            return False, f"the robot refused the load: {future.result().error or 'no reason given'}; sent was {load}"
+        if not answer.success:
+            return False, f"the robot refused the load: {answer.error or 'no reason given'}; sent was {load}"
         return True, f"the robot took the load {load}"

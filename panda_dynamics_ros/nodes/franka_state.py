@@ -5,17 +5,13 @@
 """
 
 import contextlib
-import sys
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-import rclpy
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -23,21 +19,20 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, fixed, now, publisher
-from panda_dynamics_ros.nodes.runner import make_executor, run_node
-from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, fixed, now, publisher
+from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor, to_nanoseconds
 
 NAME = "franka_state"
 BURST = 20  # states that are waited for in one go
+BODIES = "load", "end_effector"
 
 
 class FrankaStateOutput:
     """Publishes libfranka states on the topics of a node, and each second in diagnostics how the robot is.
 
-    node: whose topics.
     joint_names: the seven names to publish.
     about: what else the diagnostics tell, with the robot's address as `host`.
     problem: why no states come; empty where they do.
@@ -50,14 +45,11 @@ class FrankaStateOutput:
         self._joint_states = publisher(node, JointState, "franka/joint_states", 50)
         self._external = publisher(node, JointState, "~/tau_ext_hat_filtered", 50)
         self._o_t_ee = publisher(node, Float64MultiArray, "~/o_t_ee", 50)
-        self._bodies = {
-            name: publisher(node, InertiaStamped, f"~/{name}", LATCHED) for name in ("load", "end_effector")
-        }
+        self._bodies = {name: publisher(node, InertiaStamped, f"~/{name}", LATCHED) for name in BODIES}
         self._last_bodies: dict[str, list[float]] = {}
-        self._diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
         self._names, self._flange = list(joint_names), link_name(joint_names, 8)
         self._state: FrankaState | None = None
-        node.create_timer(1.0, self._publish_diagnostics, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        Diagnostics(node, lambda: [self._diagnostic()])
 
     def publish(self, state: FrankaState) -> None:
         """Publish one state, stamped by this machine's clock at the moment when the robot measured."""
@@ -69,17 +61,13 @@ class FrankaStateOutput:
         self._joint_states.publish(message)
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
-        self._publish_body("load", stamp, state.load)
-        self._publish_body("end_effector", stamp, state.end_effector)
+        for name in BODIES:  # latched, so only where it changes
+            numbers = conversions.inertia_numbers(getattr(state, name))
+            if numbers.tolist() != self._last_bodies.get(name):
+                self._last_bodies[name] = numbers.tolist()
+                self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
 
-    def _publish_body(self, name: str, stamp: Time, body: InertialParameters) -> None:
-        """Latched, so only where it changes."""
-        numbers = conversions.inertia_numbers(body)
-        if numbers.tolist() != self._last_bodies.get(name):
-            self._last_bodies[name] = numbers.tolist()
-            self._bodies[name].publish(conversions.stamped_message(InertiaStamped, stamp, self._flange, numbers))
-
-    def _publish_diagnostics(self) -> None:
+    def _diagnostic(self) -> DiagnosticStatus:
         state = self._state
         mode = state.mode if state is not None else "unknown"
         level, words = DiagnosticStatus.OK, f"{self._stamps.rate:.0f} Hz, {mode}"
@@ -97,8 +85,7 @@ class FrankaStateOutput:
             "rate_hz": round(self._stamps.rate, 1),
         }
         hardware = str(self.about.get("host", ""))
-        status = conversions.status_message(self._node, "robot", level, words, values, hardware)
-        self._diagnostics.publish(conversions.diagnostic_array(now(self._node), [status]))
+        return conversions.status_message(self._node, "robot", level, words, values, hardware)
 
 
 def declared(node: Node) -> tuple[str, str, str, str]:
@@ -146,29 +133,23 @@ def published(joint_names: Sequence[str]) -> Iterator[Callable[[FrankaState | No
 
     It is called with None, and the reason, while no states come. Callbacks are served within its calls.
     """
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node, executor = Node(NAME), make_executor()
-    output, calls = FrankaStateOutput(node, joint_names), 0
-    executor.add_node(node)
+    with ros():
+        node, executor, calls = Node(NAME), make_executor(), itertools.count(1)
+        output = FrankaStateOutput(node, joint_names)
+        executor.add_node(node)
 
-    def hand_over(state: FrankaState | None, reason: str) -> None:
-        nonlocal calls
-        output.problem, calls = reason, calls + 1
-        if state is not None:
-            output.publish(state)
-        if state is None or calls % BURST == 0:
-            executor.spin_once(timeout_sec=0.0)
+        def hand_over(state: FrankaState | None, reason: str) -> None:
+            output.problem = reason
+            if state is not None:
+                output.publish(state)
+            if state is None or next(calls) % BURST == 0:
+                executor.spin_once(timeout_sec=0.0)
 
-    try:
         yield hand_over
-    finally:
-        executor.remove_node(node)
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 main = partial(run_node, FrankaStateNode)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

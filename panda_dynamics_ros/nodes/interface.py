@@ -5,13 +5,14 @@ Parameters have descriptions, units in their names, and ranges. The quality of s
 by parameters (docs/topics.md).
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -20,6 +21,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import String
 
 from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros.nodes.conversions import diagnostic_array
 from panda_dynamics_ros.robot.effort import KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
 
@@ -28,22 +30,22 @@ from panda_dynamics_ros.untrusted import printable
 INPUT_QOS = QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 ROBOT_DESCRIPTION = "robot_description"
-REMINDER = 5.0  # s between two warnings that no description has come
-TEXTS = {
+# A default with a value: `ros2 param dump` shows nothing of a node that has a parameter without one.
+UNSET = [0.0]
+OF_ARM: dict[str, tuple[Any, str]] = {
     "end_effector": ("none", "End effector that is part of the arm, not payload: none, hand, or a YAML file."),
     "base": ("", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
     "tip": ("", "Link of such a file where the chain ends; empty: the flange or the last link."),
     "friction": ("published", "Joint friction: published, or none, of simulators without any."),
+    "mounting": (UNSET, "Roll, pitch and yaw of the base, rad; [0.0]: upright."),
+    "gravity": (UNSET, "Gravity in the frame of mounting, m/s^2; [0.0]: the description's."),
 }
-# A default with a value: `ros2 param dump` shows nothing of a node that has a parameter without one.
-UNSET = [0.0]
-NUMBERS = {
-    "mounting": "Roll, pitch and yaw of the base, rad; [0.0]: upright.",
-    "gravity": "Gravity in the frame of mounting, m/s^2; [0.0]: the description's.",
-}
-OF_EFFORT = {
-    "motor_constants": "Of effort current: N m/A, for each joint; [0.0]: the description's.",
-    "rotor_inertia": "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's.",
+EFFORTS = f"What the joint states have as effort: {', '.join(KINDS)}; empty: the description's, or {MEASURED}."
+ROTORS = "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's."
+OF_EFFORT: dict[str, tuple[Any, str]] = {
+    "effort": ("", EFFORTS),
+    "motor_constants": (UNSET, "Of effort current: N m/A, for each joint; [0.0]: the description's."),
+    "rotor_inertia": (UNSET, ROTORS),
 }
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
@@ -67,14 +69,15 @@ def fixed(
     high: float | None = None,
     read_only: bool = True,
 ) -> Any:
-    """Declare a parameter that is read once, at start-up; returns its value. Numbers may have a range."""
+    """Declare a parameter that is read once, at start-up; returns its value. A number may have a range."""
     descriptor = ParameterDescriptor(description=description, read_only=read_only)
     if low is not None and high is not None:
         if isinstance(default, int):
             descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
         else:
             descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
-    return node.declare_parameter(name, default, descriptor).value
+    value = node.declare_parameter(name, default, descriptor).value
+    return list(value) if isinstance(default, list) else value
 
 
 changeable = partial(fixed, read_only=False)
@@ -91,6 +94,24 @@ def subscribe(
 ) -> Subscription:
     """Call `handle` with each message of the topic, or with its bytes if `raw`."""
     return node.create_subscription(message_type, topic, handle, qos, qos_overriding_options=_OVERRIDABLE, raw=raw)
+
+
+def every(node: Node, period: float, handle: Callable[[], None]) -> None:
+    """Call `handle` each `period` s of the steady clock; the node's own stands still where nobody publishes /clock."""
+    node.create_timer(period, handle, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+class Diagnostics:
+    """Publishes on /diagnostics, each second and when asked to, the `statuses()` of a node."""
+
+    def __init__(self, node: Node, statuses: Callable[[], Sequence[DiagnosticStatus]]) -> None:
+        self._node, self._statuses = node, statuses
+        self._publisher = publisher(node, DiagnosticArray, "/diagnostics")
+        every(node, 1.0, self.publish)
+
+    def publish(self) -> None:
+        """Publish them now."""
+        self._publisher.publish(diagnostic_array(now(self._node), self._statuses()))
 
 
 def messages_of(subscription: Subscription, most: int) -> Iterator[bytes]:
@@ -135,32 +156,25 @@ def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
     source = fixed(node, "robot", "panda", what)
     what = "URDF of the arm, for robot:=robot_description; empty: that of the topic robot_description."
     text = fixed(node, ROBOT_DESCRIPTION, "", what)
-    given = {name: fixed(node, name, default, what) for name, (default, what) in TEXTS.items()}
-    given |= {name: list(fixed(node, name, UNSET, what)) for name, what in NUMBERS.items()}
-    if with_effort:
-        what = f"What the joint states have as effort: {', '.join(KINDS)}; empty: the description's, or {MEASURED}."
-        given["effort"] = fixed(node, "effort", "", what)
-        given |= {name: list(fixed(node, name, UNSET, what)) for name, what in OF_EFFORT.items()}
+    table = OF_ARM | OF_EFFORT if with_effort else OF_ARM
+    given = {name: fixed(node, name, default, what) for name, (default, what) in table.items()}
     if source == ROBOT_DESCRIPTION:
         source = text or _description_of_topic(node)
-    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", UNSET)})
+    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", table[name][0])})
 
 
 def _description_of_topic(node: Node) -> str:
     """The first text on `robot_description`; whoever publishes it may start later."""
     received: list[str] = []
     subscription = subscribe(node, String, ROBOT_DESCRIPTION, lambda message: received.append(message.data), LATCHED)
-    topic, executor, warned = subscription.topic_name, SingleThreadedExecutor(), time.monotonic()
-    executor.add_node(node)
+    topic = subscription.topic_name
+    words = (
+        f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, or set the "
+        f"parameter {ROBOT_DESCRIPTION} to the URDF, or robot to a file"
+    )
     while not received:
-        executor.spin_once(timeout_sec=0.1)
-        if time.monotonic() - warned > REMINDER:
-            warned = time.monotonic()
-            node.get_logger().warning(
-                f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, or set the parameter "
-                f"{ROBOT_DESCRIPTION} to the URDF, or robot to a file"
-            )
-    executor.remove_node(node)
+        rclpy.spin_once(node, timeout_sec=0.1)
+        node.get_logger().warning(words, throttle_duration_sec=5.0, skip_first=True)
     node.destroy_subscription(subscription)
     node.get_logger().info(f"the arm is that of {topic} ({len(received[0])} characters)")
     return received[0]

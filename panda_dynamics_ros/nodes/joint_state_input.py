@@ -10,16 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.errors import PandaDynamicsError, SampleError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import fixed, now, shortened
+from panda_dynamics_ros.nodes.interface import every, fixed, shortened
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -28,11 +27,9 @@ IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
-PATIENCE, ABSENCE_PERIOD = 5.0, 1.0  # s
-WARNING_PERIOD = 5.0  # s, between two log lines of samples left out
+PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
-TIMELESS = 50  # messages at time zero, of which a clock that begins there has a few
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
@@ -79,51 +76,48 @@ class JointStateInput:
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
-        self._waiting: deque[Sample] = deque()
         self._next_block = 0.0  # s of the steady clock
         self.robot = self._declare_robot()
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
-        self.monitor = StreamMonitor()
-        self.joint_names: tuple[str, ...] = ()
+        self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
         self._mapping: JointMapping | None = None
-        self._doubt = ""
-        self._decoder = JointStateDecoder()
-        self._last_arrival, self._without_time = now(node), 0
+        self._last_arrival = time.monotonic()
         self._problem_expires = self._next_warning = 0.0  # s of the steady clock
-        # Since the last diagnostics: samples left out, and why the last one; lost and out of order before them.
-        self._unreported, self._left_out = 0, ""
-        self._lost_before = self._disorder_before = 0
+        self._left_out = ""  # why the last sample was
+        self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
         self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
-        self._backlog = max(BACKLOG, self._subscription.qos_profile.depth)
-        self._waited = 0.0  # s
-        # Not by the node's clock, which may stand still for the same reason.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(ABSENCE_PERIOD, self._warn_of_absence, clock=steady)
-        node.create_timer(LAST_BLOCK, self._estimate_waiting, clock=steady)  # of a stream that ended
+        self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
+        every(node, 1.0, self._warn_of_absence)
+        every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
 
     def _declare_robot(self) -> RobotModel:
         node = self._node
         robot = interface.declare_arm(node)
-        prefix = "Prefix of the joint names where several arms share one topic."
         names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
         tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
-        base = "Frame of poses; empty: <prefix>link0, or a URDF's base."
         flange = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
-        self._arm_prefix = fixed(node, "arm_prefix", "", prefix)
+        self._arm_prefix = fixed(
+            node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
+        )
         self._wanted = fixed(node, "joint_names", [""], names)
         F_T_EE = fixed(node, "F_T_EE", IDENTITY, tool)
-        self._base_frame = fixed(node, "base_frame", "", base)
+        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
         self._flange_frame = fixed(node, "flange_frame", "", flange)
-        return robot if list(F_T_EE) == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+        return robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The arm's joints, from base to flange; empty until a message came."""
+        return self._mapping.joint_names if self._mapping else ()
 
     @property
     def silence(self) -> float:
         """s since the last joint state, or since the start."""
-        return 1e-9 * (now(self._node) - self._last_arrival)
+        return time.monotonic() - self._last_arrival
 
     @property
     def is_stale(self) -> bool:
@@ -154,13 +148,7 @@ class JointStateInput:
         return link_name(found, number)
 
     def _on_message(self, encoded: bytes) -> None:
-        self._last_arrival = now(self._node)
-        self._without_time = 0 if self._last_arrival else self._without_time + 1
-        if self._without_time > TIMELESS:  # timers stand still: no diagnostics would come
-            self._node.get_logger().warning(
-                "use_sim_time is set, but nobody publishes /clock: no diagnostics, no markers",
-                throttle_duration_sec=5.0,
-            )
+        self._last_arrival = time.monotonic()
         self._accept(encoded)
         if self.answer is None:
             time.sleep(self._gather_s)
@@ -193,29 +181,23 @@ class JointStateInput:
             if self.answer is not None:
                 self.answer(sample)
             if self.is_estimating():
+                if len(self._waiting) == self._waiting.maxlen:  # the oldest makes room
+                    self._refuse(SampleError("this machine is too busy for the estimators", BEHIND))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
-        if len(self._waiting) > self._backlog:
-            self._waiting.popleft()
-            self._leave_out(BEHIND, "this machine is too busy for the estimators")
-
-    def _leave_out(self, reason: str, problem: str) -> None:
-        self.monitor.reject(reason, problem)
-        self._unreported, self._left_out = self._unreported + 1, problem
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""
-        problem = shortened(str(error))
-        self._leave_out(getattr(error, "reason", type(error).__name__), problem)
+        self._left_out = shortened(str(error))
+        self.monitor.reject(getattr(error, "reason", type(error).__name__), self._left_out)
         if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
-            self._next_warning = time.monotonic() + WARNING_PERIOD
-            self._node.get_logger().warning(f"sample left out: {problem}")
+            self._next_warning = time.monotonic() + PATIENCE
+            self._node.get_logger().warning(f"sample left out: {self._left_out}")
 
     def _warn_of_absence(self) -> None:
         """A user who has mistaken the topic is told so, with those on which there are joint states."""
-        self._waited += ABSENCE_PERIOD
-        if self.monitor.received or self.monitor.rejected or self._waited < PATIENCE:
+        if self.monitor.received or self.monitor.rejected or self.silence < PATIENCE:
             return
         others = [
             topic
@@ -228,15 +210,13 @@ class JointStateInput:
         others.sort(key=lambda topic: -len(commonpath([topic, self._topic])))  # those of the own namespace first
         elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
         self._node.get_logger().warning(
-            f"no joint states on {self._topic} for {self._waited:.0f} s{elsewhere} (joint_states_topic)",
+            f"no joint states on {self._topic} for {self.silence:.0f} s{elsewhere} (joint_states_topic)",
             throttle_duration_sec=10.0,
         )
 
     def _resolve(self, available: tuple[str, ...]) -> JointMapping:
         wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
-        self.joint_names = resolve_joint_names(available, wanted, self._arm_prefix)
-        self._mapping = JointMapping(self.joint_names)
-        self._doubt = name_conflict(self.robot, self.joint_names)
+        self._mapping = JointMapping(resolve_joint_names(available, wanted, self._arm_prefix))
         self._node.get_logger().info(
             f"listening to joints {shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
         )
@@ -244,40 +224,41 @@ class JointStateInput:
 
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
-        monitor, age = self.monitor, self.silence
-        if self._unreported or monitor.lost > self._lost_before or monitor.out_of_order > self._disorder_before:
+        monitor, before = self.monitor, self._reported
+        self._reported = monitor.rejected.total(), monitor.lost, monitor.out_of_order
+        left_out, lost, disorder = (count - earlier for count, earlier in zip(self._reported, before, strict=True))
+        if left_out or lost or disorder:
             self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
-            level, summary = DiagnosticStatus.STALE, f"no joint states for {age:.1f} s"
+            level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s"
         elif not self.is_estimating():
             level, summary = DiagnosticStatus.WARN, "no estimates yet: their kernels are still to be compiled"
-        elif self._unreported:
+        elif left_out:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
         elif 0.0 < monitor.rate < 100.0:
             level = DiagnosticStatus.WARN
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
-        elif lost := monitor.lost - self._lost_before:
+        elif lost:
             level = DiagnosticStatus.WARN
             publishers = self._node.count_publishers(self._topic)
             several = f"do {publishers} publishers send the same joints?"
             cause = several if publishers > 1 else "is the network, or this machine, too busy?"
             summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
-        elif disorder := monitor.out_of_order - self._disorder_before:
+        elif disorder:
             level, cause = DiagnosticStatus.WARN, "two publishers, or a clock that was set?"
             summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
-        elif self._doubt:
-            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {self._doubt}"
+        elif self.joint_names and (doubt := name_conflict(self.robot, self.joint_names)):
+            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {doubt}"
         else:
             level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
-        self._unreported, self._lost_before, self._disorder_before = 0, monitor.lost, monitor.out_of_order
         values = {
             "received": monitor.received,
             "rate_hz": f"{monitor.rate:.1f}",
             "lost": monitor.lost,
             "out_of_order": monitor.out_of_order,
-            "rejected": monitor.rejected.total(),
+            "rejected": self._reported[0],
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
             "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
         }

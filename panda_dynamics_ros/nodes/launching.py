@@ -7,22 +7,24 @@ default; so most arguments are empty by default.
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ament_index_python import has_resource
 from launch.action import Action
-from launch.actions import DeclareLaunchArgument, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessIO
 from launch.events.process import ProcessExited, ProcessIO
 from launch.launch_context import LaunchContext
+from launch.launch_description import LaunchDescription
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
+from panda_dynamics_ros.nodes.interface import OF_ARM
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.robot.effort import KINDS
 
@@ -46,12 +48,7 @@ def argument(name: str, description: str, default: Any = "", choices: list[str] 
 
 SHARED = (
     argument("robot", "panda, panda_ledezma, fr3, a file, or robot_description (the topic); empty: as in params_file."),
-    argument("end_effector", "End effector that is part of the arm, not payload: none, hand or a YAML file."),
-    argument("base", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
-    argument("tip", "Link of such a file where the chain ends; empty: the flange or the last link."),
-    argument("friction", "Joint friction: published, or none, for simulators without.", choices=["published", "none"]),
-    argument("mounting", 'Roll, pitch and yaw of the base, rad, for example "3.1416 0 0" for a ceiling.'),
-    argument("gravity", 'Gravity in the frame of mounting, m/s^2, for example "0 0 -9.81".'),
+    *(argument(name, words) for name, (_, words) in OF_ARM.items()),
     argument("effort", "What the effort of the joint states is; current needs motor_constants.", choices=list(KINDS)),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
@@ -71,6 +68,13 @@ SHARED = (
     argument("log_level", "What the nodes log.", "info", ["debug", "info", "warn", "error", "fatal"]),
 )  # fmt: skip
 """Arguments of every launch file."""
+
+
+def description(
+    start: Callable[[LaunchContext], list[Action]], arguments: Sequence[DeclareLaunchArgument] = ()
+) -> LaunchDescription:
+    """What a launch file with these arguments, and those of all, starts."""
+    return LaunchDescription([*arguments, *SHARED, OpaqueFunction(function=start)])
 
 
 def value_of(context: LaunchContext, name: str) -> str:
@@ -136,8 +140,7 @@ def package_node(
 
 def arm_parameters(context: LaunchContext) -> dict[str, Any]:
     """Parameters of every node that knows the arm."""
-    texts = ("robot", "end_effector", "base", "tip", "friction", "arm_prefix")
-    return given(context, {**dict.fromkeys(texts, str), "mounting": list, "gravity": list})
+    return given(context, {"robot": str, "arm_prefix": str, **{name: type(each[0]) for name, each in OF_ARM.items()}})
 
 
 def estimators(context: LaunchContext) -> list[Action]:

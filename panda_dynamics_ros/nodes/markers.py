@@ -20,9 +20,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation import PayloadEstimator
 from panda_dynamics_ros.nodes.conversions import numbers_of
-from panda_dynamics_ros.nodes.interface import publisher, subscribe
+from panda_dynamics_ros.nodes.interface import every, publisher, subscribe
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample
 from panda_dynamics_ros.pose import matrix_to_quaternion, pose_to_matrix
 from panda_dynamics_ros.reporting import scene as scenes
@@ -40,17 +40,14 @@ MOST_MARKERS = 100  # of the payload, which anybody may publish
 
 
 class SceneMarkers:
-    """Turns scenes into marker arrays; what a scene no longer shows is deleted.
-
-    Messages of primitives that stay are kept, and only moved: filling new ones in takes ten times as long.
-    """
+    """Turns scenes into marker arrays; what a scene no longer shows is deleted."""
 
     def __init__(self) -> None:
-        self._drawn: dict[str, tuple[scenes.Primitive, Marker]] = {}  # each name for good, with its id: RViz goes by it
+        self._ids: dict[str, int] = {}  # of each primitive's name, for good: RViz goes by it
         self._shown: set[tuple[str, int]] = set()
 
     def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
-        """Markers of the scene, and others in layers of their own; valid until the next call."""
+        """Markers of the scene, and others in layers of their own."""
         markers = [self._marker(primitive) for primitive in scene.primitives]
         if markers:
             _place(markers, header, np.array([scene.place(primitive) for primitive in scene.primitives]))
@@ -61,13 +58,9 @@ class SceneMarkers:
         return MarkerArray(markers=[*markers, *deleted])
 
     def _marker(self, primitive: scenes.Primitive) -> Marker:
-        """The marker of a primitive; the same one as long as the primitive is the same."""
-        known = self._drawn.get(primitive.name)
-        if known is None or known[0] is not primitive:
-            number = len(self._drawn) if known is None else known[1].id
-            known = self._drawn[primitive.name] = primitive, marker_of(primitive)
-            known[1].id = number
-        return known[1]
+        marker = marker_of(primitive)
+        marker.id = self._ids.setdefault(primitive.name, len(self._ids))
+        return marker
 
 
 def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
@@ -100,16 +93,16 @@ def marker_of(primitive: scenes.Primitive) -> Marker:
 
 
 class PayloadMarkers:
-    """The payload of the latest `estimate()` in the flange frame, ten times a second while somebody subscribes."""
+    """The payload of an estimator in the flange frame, ten times a second while somebody subscribes."""
 
-    def __init__(self, node: Node, samples: JointStateInput, estimate: Callable[[], PayloadEstimate]) -> None:
-        self._samples, self._estimate, self._markers = samples, estimate, SceneMarkers()
+    def __init__(self, node: Node, samples: JointStateInput, estimator: PayloadEstimator) -> None:
+        self._samples, self._estimator, self._markers = samples, estimator, SceneMarkers()
         self._publisher = publisher(node, MarkerArray, "~/payload_markers", 1)
-        node.create_timer(PERIOD, self._publish)
+        every(node, PERIOD, self._publish)
 
     def message(self) -> MarkerArray:
         """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
-        scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimate()))
+        scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimator.estimate))
         return self._markers.message(Header(frame_id=self._samples.flange_frame), scene)
 
     def _publish(self) -> None:
@@ -129,14 +122,13 @@ class RobotMarkers:
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         self._samples, self._markers = samples, SceneMarkers()
         self._scene = scenes.ArmScene(samples.robot)
-        self._sample: Sample | None = None
-        self._wrench: FloatArray | None = None
+        self._latest: tuple[Sample, FloatArray | None] | None = None
         self._received, self._expires = MarkerArray(), 0.0
         self.payload: Callable[[], MarkerArray] = self._last_received
         self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
         if payload_topic:
             subscribe(node, MarkerArray, f"{payload_topic}_markers", self._on_payload, QoSProfile(depth=1))
-        node.create_timer(PERIOD, self._publish)
+        every(node, PERIOD, self._publish)
 
     def _on_payload(self, message: MarkerArray) -> None:
         self._received, self._expires = message, time.monotonic() + LIFETIME
@@ -146,14 +138,14 @@ class RobotMarkers:
 
     def update(self, sample: Sample, wrench: FloatArray | None) -> None:
         """Draw the arm at this sample from now on, with the wrench (6,) on the flange, if any."""
-        self._sample, self._wrench = sample, wrench
+        self._latest = sample, wrench
 
     def _publish(self) -> None:
-        if self._sample is None or not self._publisher.get_subscription_count():
+        if self._latest is None or not self._publisher.get_subscription_count():
             return
-        sample, self._sample = self._sample, None
+        (sample, wrench), self._latest = self._latest, None
         header = Header(stamp=sample.header_stamp, frame_id=self._samples.base_frame)
-        scene = self._scene.at(sample.q, wrench=self._wrench)
+        scene = self._scene.at(sample.q, wrench=wrench)
         self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: mass, centre of mass and inertia of what the arm carries."""
 
-import sys
 from functools import partial
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -21,7 +20,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, changeable, fixed, now, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, changeable, every, fixed, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -72,15 +71,15 @@ class PayloadEstimatorNode(Node):
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
         self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
-        self.markers = PayloadMarkers(self, self.samples, lambda: self._estimator.estimate)
-        self._diagnostics = publisher(self, DiagnosticArray, "/diagnostics")
+        self.markers = PayloadMarkers(self, self.samples, self._estimator)
+        self._diagnostics = Diagnostics(self, self._statuses)
         for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", lambda _: self._file.save())):
             serve(self, Trigger, name, handle)
         serve(self, SetBool, "set_enabled", self._set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self.create_timer(1.0, self._on_second)
+        every(self, 1.0, self._publish_offsets)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
-        self._load = LoadService(self, lambda: self._estimator.estimate, self._is_touched)
+        self._load = LoadService(self, self.monitor)
 
     def _estimate(self, samples: list[Sample]) -> None:
         if self.enabled:
@@ -105,19 +104,16 @@ class PayloadEstimatorNode(Node):
         if (event := estimate.event) is not None:
             self._last_change, self._change_count = event, self._change_count + 1
             self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
-            self._publish_diagnostics()
+            self._diagnostics.publish()
 
-    def _on_second(self) -> None:
-        """Publish what changes slowly."""
-        self._publish_diagnostics()
+    def _publish_offsets(self) -> None:
         if self._estimator.counts.used:
             stamp = conversions.time_message(self._estimator.estimate.stamp)
             offsets = self._estimator.arm_errors.offset
             self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
 
-    def _publish_diagnostics(self) -> None:
-        statuses = [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
-        self._diagnostics.publish(conversions.diagnostic_array(now(self), statuses))
+    def _statuses(self) -> list[DiagnosticStatus]:
+        return [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
@@ -156,17 +152,10 @@ class PayloadEstimatorNode(Node):
             level, summary = DiagnosticStatus.WARN, self._file.problem
         return conversions.status_message(self, "estimate", level, summary, values, self.samples.hardware_id)
 
-    def _on_parameters(self, changed: list[Parameter]) -> None:
-        """Apply changed parameters, once all of them were accepted."""
-        for parameter in changed:
-            if parameter.name == "publish_period_s":
-                self.monitor.schedule.period = parameter.value
-            elif parameter.name == "enabled":
-                self.enabled = parameter.value
-
-    def _is_touched(self) -> bool:
-        contact = self.monitor.contact_detector.contact
-        return contact is not None and contact.lasts
+    def _on_parameters(self, _: list[Parameter]) -> None:
+        """Apply the parameters that may change, once all that were given are accepted."""
+        self.enabled = self.get_parameter("enabled").value
+        self.monitor.schedule.period = self.get_parameter("publish_period_s").value
 
     def _reset(self, _: Trigger.Request) -> tuple[bool, str]:
         self._estimator.reset()
@@ -202,4 +191,4 @@ main = partial(run_node, PayloadEstimatorNode, kernels="payload_estimator")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

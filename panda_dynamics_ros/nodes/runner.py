@@ -3,11 +3,8 @@
 
 import contextlib
 import gc
-import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
 
 import rclpy
 from rclpy.exceptions import ParameterException
@@ -18,9 +15,9 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.nodes.start import end_at_once, on_signals
 from panda_dynamics_ros.warm_up import warm_up
 
-NEGATIVE_TIME = "must not be negative"
 CANNOT_START = 2
 """Exit code of a node that cannot start as it was asked to; launch does not start it anew. (Python's own is 1.)"""
 
@@ -34,25 +31,6 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
-class StopOnSignal:
-    """Turns SIGINT and SIGTERM into a flag, so that no callback is cut off in the middle; both may come twice.
-
-    stopped: the flag.
-    at_once: while this is set, a signal ends the process with exit code 0 where it stands.
-    """
-
-    def __init__(self) -> None:
-        self.stopped, self.at_once = False, True
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.stopped = True
-        if self.at_once:
-            # Not by an exception: a callback from the compiler, in which the signal may be served, swallows it.
-            os._exit(0)
-
-
 def spin(executor: Executor, stopped: Callable[[], bool], wait_for_input: Callable[[], None] | None = None) -> None:
     """Serve callbacks until `stopped()` or until the context shuts down, or one after each call of `wait_for_input`.
 
@@ -62,23 +40,26 @@ def spin(executor: Executor, stopped: Callable[[], bool], wait_for_input: Callab
     """
     with contextlib.suppress(ExternalShutdownException):
         while rclpy.ok() and not stopped():
-            with _negative_clock_ignored():
+            try:
                 if wait_for_input is None:
                     executor.spin_until_future_complete(Future(), timeout_sec=0.1)
                 else:
                     wait_for_input()
                     executor.spin_once(timeout_sec=0.0)
+            except ValueError as error:  # noqa: PERF203 (rclpy's callback of /clock raises it for a negative time)
+                if "must not be negative" not in str(error):
+                    raise
+                print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
-def _negative_clock_ignored() -> Iterator[None]:
-    """rclpy's own callback of /clock raises where somebody publishes a negative time."""
+def ros() -> Iterator[None]:
+    """Within, a command takes part in ROS; its arguments and its signals stay its own."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         yield
-    except ValueError as error:
-        if NEGATIVE_TIME not in str(error):
-            raise
-        print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
+    finally:
+        rclpy.try_shutdown()
 
 
 def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") -> int:
@@ -88,7 +69,8 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
     launch waits before it kills; so a signal ends the process at any moment of its start. A node with
     an attribute `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
     """
-    stop = StopOnSignal()
+    on_signals(end_at_once)
+    came: list[int] = []
     try:
         if kernels:
             warm_up(kernels, report=get_logger("warm_up").info)
@@ -97,7 +79,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
             return _fail(error)
         made = factory()
-        stop.at_once = False
+        on_signals(lambda number, _: came.append(number))  # from now on no callback is cut off in the middle
         nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
         for node in nodes:
@@ -108,7 +90,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         gc.collect()
         gc.freeze()
         wait_for_input = next((node.wait_for_input for node in nodes if hasattr(node, "wait_for_input")), None)
-        spin(executor, lambda: stop.stopped or any(getattr(node, "done", False) for node in nodes), wait_for_input)
+        spin(executor, lambda: bool(came) or any(getattr(node, "done", False) for node in nodes), wait_for_input)
         for node in nodes:
             executor.remove_node(node)
             node.destroy_node()

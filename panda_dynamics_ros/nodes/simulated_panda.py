@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
-import sys
 import time
 from array import array
 from functools import partial
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -21,14 +19,15 @@ from trajectory_msgs.msg import JointTrajectory
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, fixed, publisher, serve, subscribe
+from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.plant import payload_cube
 
 PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
-AFTER_SUBSCRIBERS = 1_000_000_000  # ns, from the last of the awaited subscribers to the first sample
+START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited subscribers, to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
@@ -64,7 +63,11 @@ class SimulatedPandaNode(Node):
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         self._manual = follows
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
-        self._message = self._blank_message([prefix + name for name in robot.joint_names])
+        names = [prefix + name for name in robot.joint_names]
+        stem = names[0].removesuffix("joint1")
+        # Finger joints come first, as joint_state_publisher may well order them: users match by name.
+        self._message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
+        self._message.header.frame_id, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
@@ -75,17 +78,10 @@ class SimulatedPandaNode(Node):
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
         serve(self, Trigger, "pick", partial(self._by_hand, True))
         serve(self, Trigger, "release", partial(self._by_hand, False))
-        self._origin = self._clock_origin = time.time_ns()
-        self._sent = self._begin = 0
+        self._origin = self._due = time.time_ns() + START_DELAY
+        self._sent = 0
         self._publish_truth()
-        self.create_timer(PERIOD, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def _blank_message(self, names: list[str]) -> JointState:
-        """Finger joints come first, as joint_state_publisher may well order them: users match by name."""
-        stem = names[0].removesuffix("joint1")
-        message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
-        message.header.frame_id = f"{stem}link0"
-        return message
+        every(self, PERIOD, self._on_timer)
 
     def _stamp(self) -> Time:
         return conversions.exact_time_message(self._origin + self._sent * STEP)
@@ -93,18 +89,15 @@ class SimulatedPandaNode(Node):
     def _on_timer(self) -> None:
         """Publish what is due by the clock: stamps lie on an exact grid of 1 ms, however the timer is served."""
         now = time.time_ns()
-        if self._sent == 0:
-            if self._joint_states.get_subscription_count() < self._awaited:
-                self._begin = now + AFTER_SUBSCRIBERS
-            if now < self._begin:
-                return
-            self._origin = self._clock_origin = now  # what start-up took until here is no pause
-        due = 1 + (now - self._clock_origin) // STEP
-        if due - self._sent > LARGEST_BACKLOG:
+        if not self._sent and self._joint_states.get_subscription_count() < self._awaited:
+            self._origin = self._due = now + START_DELAY
+        if now - self._due > LARGEST_BACKLOG * STEP:
             self.get_logger().warning("the machine paused: the robot's clock is behind", throttle_duration_sec=5.0)
-            self._clock_origin += (due - self._sent - 1) * STEP
-            due = self._sent + 1
-        for _ in range(min(due - self._sent, BURST)):
+            self._due = now
+        for _ in range(BURST):
+            if self._due > now:
+                return
+            self._due += STEP
             self._sent += 1
             self._follow_schedule(PERIOD * self._sent)
             self._publish_sample()
@@ -139,8 +132,7 @@ class SimulatedPandaNode(Node):
         self._publish_truth()
 
     def _publish_truth(self) -> None:
-        frame = self._message.header.frame_id.removesuffix("link0") + "link8"
-        self._truth.publish(conversions.inertia_message(self._stamp(), frame, self._plant.truth))
+        self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
 
     def _publish_sample(self) -> None:
         measured = self._plant.step()
@@ -167,4 +159,4 @@ main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -4,8 +4,24 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+
+def on_signals(handler: Callable[..., Any] | signal.Handlers) -> None:
+    """Let `handler` serve SIGINT and SIGTERM from now on."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def end_at_once(*_: object) -> None:
+    """End the process where it stands, with exit code 0.
+
+    Not by an exception: everybody would read its trace, and a callback from the compiler would swallow it.
+    """
+    os._exit(0)
 
 
 def main() -> int:
@@ -13,12 +29,9 @@ def main() -> int:
 
     A signal ends the process quietly while it still imports what it needs.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Not by an exception, whose trace everybody would read; `run_node` has its own handler.
-        signal.signal(number, lambda *_: os._exit(0))
+    on_signals(end_at_once)
     code = int(import_module(f"panda_dynamics_ros.nodes.{Path(sys.argv[0]).name}").main())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
-        # second would count as the node's death.
-        signal.signal(number, signal.SIG_IGN)
+    # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
+    # second would count as the node's death.
+    on_signals(signal.SIG_IGN)
     return code

@@ -5,7 +5,6 @@ One subscription and one `ArmMonitor` serve both. `dynamics` is given each paylo
 as in `replay`; so it has no `payload_topic`, and the input's parameters are those of `panda_dynamics`.
 """
 
-import sys
 from functools import partial
 
 from panda_dynamics_ros.nodes import dynamics, payload_estimator
@@ -34,4 +33,4 @@ main = partial(run_node, lambda: Suite().nodes, kernels="answers")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -5,22 +5,15 @@ Where rclpy cannot be imported these tests are skipped and say so; with PANDA_RE
 error.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from ros_domain import own_domain
-
-if TYPE_CHECKING:
-    from nodes.probe import Probe
-    from nodes.processes import Nodes
-    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 
 HERE = Path(__file__).parent
 
@@ -61,16 +54,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def probe() -> Iterator[Probe]:
+def probe() -> Iterator[Any]:
     """This process's own node: it publishes, listens and calls services."""
     from nodes.probe import Probe
+    from panda_dynamics_ros.nodes.runner import ros
 
-    with Probe() as probe:
-        yield probe
+    with ros():
+        yield Probe()
 
 
 @pytest.fixture(scope="module")
-def nodes(probe: Probe, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Nodes]:
+def nodes(probe: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Starts nodes as processes in a namespace of the module's own; at the end all must stop as asked."""
     from nodes.processes import Nodes
 
@@ -85,29 +79,26 @@ def nodes(probe: Probe, tmp_path_factory: pytest.TempPathFactory, request: pytes
 
 
 @pytest.fixture
-def fresh(nodes: Nodes) -> Nodes:
+def fresh(nodes: Any) -> Any:
     """The same, but the nodes that were started before have been stopped."""
     assert set(nodes.stop().values()) <= {0}, nodes.logs()
     return nodes
 
 
 @pytest.fixture
-def dynamics(probe: Probe) -> Iterator[DynamicsNode]:
+def dynamics(probe: Any) -> Iterator[Any]:
     """A node in this process, whose callbacks are called by hand."""
-    from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-
-    node = DynamicsNode()
-    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
-    yield node
-    node.destroy_node()
+    yield from _by_hand("dynamics.DynamicsNode")
 
 
 @pytest.fixture
-def estimator(probe: Probe) -> Iterator[PayloadEstimatorNode]:
+def estimator(probe: Any) -> Iterator[Any]:
     """The other one, likewise."""
-    from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
+    yield from _by_hand("payload_estimator.PayloadEstimatorNode")
 
-    node = PayloadEstimatorNode()
-    node.samples._gather_s = 0.0
+
+def _by_hand(name: str) -> Iterator[Any]:
+    node = pkgutil.resolve_name(f"panda_dynamics_ros.nodes.{name}")()
+    node.samples._gather_s = 0.0  # tests hand it their samples: none come meanwhile
     yield node
     node.destroy_node()

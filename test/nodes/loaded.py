@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nodes import and the kernels that they need, for processes that are forked from one that has both."""
 
-import importlib
 import importlib.util
 
 from panda_dynamics_ros.warm_up import warm_up

@@ -6,17 +6,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.client import Client
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from waiting import FIRST_START
+
+from panda_dynamics_ros.nodes.runner import make_executor
 
 DEEP = QoSProfile(depth=1000)  # reliable, volatile: what a subscriber gets who asks for nothing special
 HEARD = 0.2  # s, in which a service hears of a client that has heard of it
@@ -25,26 +24,15 @@ Ready = Callable[[dict[str, str]], object]
 
 
 class Probe:
-    """Publishes, listens and calls. Use with `with`."""
+    """Publishes, listens and calls."""
 
     def __init__(self) -> None:
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("probe")
-        self._executor = _executor()
+        self._executor = make_executor()
         self._executor.add_node(self.node)
         self._diagnostics: dict[str, list[DiagnosticStatus]] = {}
         self._clients: dict[str, Client] = {}
         self.node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, DEEP)
-
-    def __enter__(self) -> Probe:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._executor.remove_node(self.node)
-        self.node.destroy_node()
-        rclpy.try_shutdown()
 
     def spin(self, duration: float) -> None:
         """Serve callbacks for so many seconds."""
@@ -124,11 +112,3 @@ class Probe:
 def values_of(status: DiagnosticStatus) -> dict[str, str]:
     """The values of a status by their keys."""
     return {pair.key: pair.value for pair in status.values}
-
-
-def _executor() -> Any:
-    try:
-        from rclpy.experimental import EventsExecutor
-    except ImportError:
-        return SingleThreadedExecutor()
-    return EventsExecutor()

@@ -8,13 +8,13 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped
 from motion import Motion, sinusoids, torques
-from numpy.typing import NDArray
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import InertialParameters, RobotModel
+from panda_dynamics_ros.checks import FloatArray as Array
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
 # As joint_state_publisher may well order them: shuffled, fingers in between.
@@ -24,8 +24,6 @@ SHUFFLED = (
 )  # fmt: skip
 EPOCH = 1_700_000_000  # s, a stamp as real ones are
 BURST = 10  # messages in one go: with those that wait for an answer, less than the nodes' queues hold
-
-Array = NDArray[np.float64]
 
 
 def stamp_of(nanoseconds: int) -> Time:

@@ -9,7 +9,7 @@ here is std_srvs/SetBool, with the names that franka_msgs gives to its fields.
 import sys
 import threading
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,6 @@ COVARIANCE = np.diag([0.02**2, *[0.003**2] * 3, *[0.005**2] * 6])
 FIT = PayloadEstimate(0.0, BODY.vector, COVARIANCE, np.array([True] * 4 + [False] * 6), "estimating")
 
 
-def heavier(factor: float) -> Any:
-    return {"vector": factor * BODY.vector}
-
-
 def less_certain(index: int, std: float) -> Any:
     covariance = COVARIANCE.copy()
     covariance[index, index] = std**2
@@ -48,7 +44,7 @@ def test_a_converged_estimate_is_fit_unless_the_arm_is_touched():
     [
         ({"vector": np.zeros(10)}, "no payload is found"),
         ({"status": UNDECIDED}, "a weight or a steady push: move the arm"),
-        (heavier(3.5), "3.50 kg are more than the arm carries"),
+        ({"vector": 3.5 * BODY.vector}, "3.50 kg are more than the arm carries"),
         (less_certain(0, 0.15), "the mass has not converged (standard deviation 0.150 kg"),
         (less_certain(3, 0.2), "the centre of mass is not known"),
         ({"identifiable": np.array([True, True, True, False] + [False] * 6)}, "not identifiable yet: z"),
@@ -93,13 +89,8 @@ def robot(probe, monkeypatch, request):
     SENT.clear()
     node, executor = rclpy.create_node("robot"), SingleThreadedExecutor()
     executor.add_node(node)
-    finished = threading.Event()
-
-    def spin() -> None:
-        while not finished.is_set():
-            executor.spin_once(timeout_sec=0.05)
-
-    thread = threading.Thread(target=spin)
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
 
     def start(takes: bool) -> None:
         def answer(request: Any, response: Any) -> Any:
@@ -110,20 +101,24 @@ def robot(probe, monkeypatch, request):
             return response
 
         node.create_service(set_load if is_real else SetBool, "service_server/set_load", answer)
-        thread.start()
 
     yield start
-    finished.set()
-    if thread.is_alive():
-        thread.join()
+    executor.shutdown()
+    thread.join()
     node.destroy_node()
+
+
+def monitor_of(estimate: PayloadEstimate) -> Any:
+    """What the service reads of an ArmMonitor."""
+    estimator, detector = SimpleNamespace(estimate=estimate), SimpleNamespace(contact=None)
+    return SimpleNamespace(payload_estimator=estimator, contact_detector=detector)
 
 
 @pytest.fixture
 def service(probe):
     """Beside a node that is not spun: the robot is waited for by the service's own threads."""
     node = rclpy.create_node("estimator")
-    service = LoadService(node, lambda: FIT, lambda: False)
+    service = LoadService(node, monitor_of(FIT))
     yield service
     service.close()
     node.destroy_node()
@@ -141,21 +136,26 @@ def test_a_load_that_the_robot_takes(robot, service, probe):
 
 def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
     robot(True)
-    service._estimate = lambda: replace(FIT, **less_certain(0, 0.15))
+    service._monitor = monitor_of(replace(FIT, **less_certain(0, 0.15)))
     answer = probe.call(Trigger, "estimator/apply_load")
     assert not answer.success
     assert answer.message.startswith("not sent: the mass has not converged")
     assert not SENT
 
 
-def test_a_load_that_the_robot_refuses(robot, service):
-    robot(False)
-    done, words = service.apply(FIT)
-    assert not done
-    assert words.startswith("the robot refused the load: motion is running")
-
-
-def test_no_robot(robot, service):
-    done, words = service.apply(FIT)
-    assert not done
-    assert words.startswith("nobody offers the service service_server/set_load")
+@pytest.mark.parametrize(
+    ("takes", "patience", "words"),
+    [
+        (False, 1.0, "the robot refused the load: motion is running"),
+        (True, 0.0, "/service_server/set_load did not answer within 0 s"),
+        (None, 1.0, "nobody offers the service service_server/set_load"),
+    ],
+)
+def test_a_load_that_is_not_taken(takes, patience, words, robot, service, probe, monkeypatch):
+    """Refused, not answered, or offered to nobody."""
+    monkeypatch.setattr("panda_dynamics_ros.nodes.franka_load.ANSWER_PATIENCE", patience)
+    if takes is not None:
+        robot(takes)
+    answer = probe.call(Trigger, "estimator/apply_load")
+    assert not answer.success
+    assert answer.message.startswith(words)

@@ -2,7 +2,6 @@
 """The arm of `robot_description`, its mounting, and gravity that comes by a topic, in real nodes."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -24,10 +23,9 @@ CEILING = (np.pi, 0.0, 0.0)
 DESCRIPTION = re.sub('"link(.)"', r'"arm_link\1"', urdf_texts.panda().replace("to_link", "panda_joint"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def arm():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fingers are locked
+    with pytest.warns(Warning):  # the fingers are locked
         return pdr.load_robot(DESCRIPTION)
 
 

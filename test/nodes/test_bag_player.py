@@ -34,7 +34,6 @@ def test_a_recording_is_played_to_its_end(bag, recorded, probe, nodes):
     probe.until(lambda: len(got) == len(recorded), "the whole recording")
     assert nodes.wait("bag_player") == 0
     assert "the recording has been played" in nodes.log("bag_player")
-    assert "Traceback" not in nodes.log("bag_player")
     stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in got]
     np.testing.assert_allclose(stamps, [sample.stamp for sample in recorded], rtol=0.0, atol=3e-7)  # of a double
     assert [tuple(message.name) for message in got] == [sample.names for sample in recorded]

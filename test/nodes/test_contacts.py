@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from motion import PAYLOAD
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
-from nodes.robot_stream import EPOCH, Script, feed, greet, nanoseconds_of
-from panda_dynamics_ros import InertialParameters, RobotModel, load_robot
+from nodes.robot_stream import EPOCH, LATCHED, Script, feed, greet, nanoseconds_of
+from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros.nodes.conversions import inertia_message
 
-LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 WRENCH = np.array([25.0, -15.0, 20.0, 0.5, -1.0, 0.5])  # N, N m: on the flange, base axes
 BEGIN, END, SAMPLES = 700, 1000, 1600
 
@@ -33,9 +33,7 @@ class Stream:
         self.wrenches: list[WrenchStamped] = probe.listen(WrenchStamped, f"{self.node}/contact_wrench")
         self.external: list[JointState] = probe.listen(JointState, f"{self.node}/external_torques")
         self.stamped: list[DiagnosticArray] = probe.listen(DiagnosticArray, f"{self.node}/contact_stamped", LATCHED)
-        self.of_contacts: list[WrenchStamped] = probe.listen(
-            WrenchStamped, f"{self.node}/contact_stamped_wrench", LATCHED
-        )
+        self.of_contacts = probe.listen(WrenchStamped, f"{self.node}/contact_stamped_wrench", LATCHED)
         self.contacts: list[DiagnosticStatus] = probe.listen(DiagnosticStatus, f"{self.node}/contact", LATCHED)
 
     def feed(self, script: Script, start: int = 0, stop: int | None = None) -> None:
@@ -115,16 +113,6 @@ def test_each_contact_has_a_stamp_and_a_wrench_with_the_same(stream):
     assert 0.3 < np.linalg.norm(found) / np.linalg.norm(WRENCH[:3]) < 1.2
 
 
-def inertia(payload: InertialParameters, frame: str) -> InertiaStamped:
-    message = InertiaStamped()
-    message.header.frame_id = frame
-    i = message.inertia
-    i.m = payload.mass
-    i.com.x, i.com.y, i.com.z = payload.com.tolist()
-    (i.ixx, i.ixy, i.ixz), (_, i.iyy, i.iyz), (_, _, i.izz) = payload.inertia.tolist()
-    return message
-
-
 def test_a_payload_counts_as_external_until_it_is_known(probe, fresh, panda):
     """It is neither a contact when told of, nor an external torque from then on; another frame's is refused."""
     topic = f"{fresh.namespace}/payload"
@@ -133,9 +121,9 @@ def test_a_payload_counts_as_external_until_it_is_known(probe, fresh, panda):
     script = Script(load_robot("panda", friction="none"), 1.2, PAYLOAD)
     stream.feed(script, 0, 600)
     assert np.abs(stream.external[-1].effort).max() > 2.0
-    payloads.publish(inertia(PAYLOAD, "panda_hand"))
+    payloads.publish(inertia_message(Time(), "panda_hand", PAYLOAD))
     assert "panda_link8" in values_of(stream.diagnostic(lambda values: values["payload_problem"]))["payload_problem"]
-    payloads.publish(inertia(PAYLOAD, "panda_link8"))
+    payloads.publish(inertia_message(Time(), "panda_link8", PAYLOAD))
     stream.diagnostic(lambda values: values["payload_kg"] == "1.000" and not values["payload_problem"])
     stream.feed(script, 600)
     external = np.array([message.effort for message in stream.external[600:]])

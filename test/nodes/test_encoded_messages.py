@@ -2,6 +2,7 @@
 """Messages written and read in their encoded form are those that rclpy encodes and decodes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
+from nodes.robot_stream import ARM as NAMES
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import MALFORMED, MOST_NAMES, JointStateDecoder, NumberPublisher
 
 STAMP = Time(sec=1_700_000_000, nanosec=123_456_789)
-NAMES = tuple(f"panda_joint{k}" for k in range(1, 8))
 FRAME = "panda_link8"
 KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
     "torques": (lambda stamp, numbers: conversions.torque_message(stamp, list(NAMES), numbers), 7),
@@ -30,7 +31,7 @@ KINDS: dict[str, tuple[Callable[[Time, Any], Any], int]] = {
 def test_numbers_are_published_as_rclpy_would_and_only_finite_ones(kind, probe):
     make, count = KINDS[kind]
     message_type, topic = type(make(STAMP, np.zeros(count))), f"encoded/{kind}"
-    publisher = NumberPublisher(probe.node, message_type, topic, make, count)
+    publisher = NumberPublisher(probe.node, message_type, topic, partial(make, Time()), count)
     heard = probe.listen(message_type, topic)
     rows = np.random.default_rng(0).normal(size=(3, count))
     absurd = [np.where(np.arange(count) == count - 1, value, rows[0]) for value in (np.nan, np.inf, -np.inf)]

@@ -6,8 +6,9 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from motion import PAYLOAD
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-import panda_dynamics_ros
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe, Ready, values_of
 from nodes.processes import Nodes
@@ -30,13 +30,19 @@ FAULTY = 30  # samples of a fault: less than the nodes' queues hold
 GOOD = 300
 LEARNT = 3000
 
-Fault = Callable[[JointState], None]
+EMPTY: dict[str, Any] = {"name": [], "position": [], "velocity": [], "effort": []}
 
 
-def emptied(message: JointState) -> None:
-    message.name = []
-    for field in ("position", "velocity", "effort"):
-        setattr(message, field, [])
+def replace(message: JointState, fields: Mapping[str, Any]) -> JointState:
+    """The message, with other values in these fields."""
+    for field, values in fields.items():
+        setattr(message, field, values)
+    return message
+
+
+def row(joint: int, value: float) -> list[float]:
+    """Values of seven joints, one of which is `value`."""
+    return np.where(np.arange(7) == joint, value, 0.1).tolist()
 
 
 class Bench:
@@ -63,8 +69,7 @@ class Bench:
 
         `new` are the INPUTS of nodes that have just been started.
         """
-        message = self.script.message(0)
-        emptied(message)
+        message = replace(self.script.message(0), EMPTY)
         before = {part: 0 if part in new else self.count("rejected", part) for part in INPUTS}
 
         def heard() -> bool:
@@ -129,44 +134,24 @@ JUMPS = {"hours ahead": 7200 * SECOND, "hours back": -7200 * SECOND, "two second
 STORM = 8  # bad messages in one go: with those of two bursts, and the good ones, less than the queues hold (50)
 
 
-def renamed(message: JointState) -> None:
-    message.name = [name.replace("joint4", "elbow") for name in message.name]
-
-
-def spoilt(field: str, joint: int, value: float) -> Fault:
-    def spoil(message: JointState) -> None:
-        getattr(message, field)[joint] = value
-
-    return spoil
-
-
-def replaced(field: str, values: list[float]) -> Fault:
-    def replace(message: JointState) -> None:
-        setattr(message, field, values)
-
-    return replace
-
-
-# What is done to a sample, the reason that counts it, and words of the problem that a person reads.
-REJECTED: dict[str, tuple[Fault, str, str]] = {
-    "another joint": (renamed, "missing joints", "expected panda_joint4"),
-    "an empty message": (emptied, "missing joints", "no names"),
-    "nan position": (spoilt("position", 2, np.nan), "not finite", "nan for panda_joint3"),
-    "absurd velocity": (spoilt("velocity", 0, 1e200), "implausible", "1e+200 for panda_joint1"),
-    "all-zero effort": (replaced("effort", [0.0] * 7), "all-zero effort", "torque sensing is off"),
-    "no effort": (replaced("effort", []), "no effort", "without effort"),
-    "short velocity": (replaced("velocity", [0.0] * 5), "lengths disagree", "velocity: expected 7 values"),
+RENAMED = [name.replace("joint4", "elbow") for name in ARM]
+# What is replaced in a sample, the reason that counts it, and words of the problem that a person reads.
+REJECTED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "another joint": ({"name": RENAMED}, "missing joints", "expected panda_joint4"),
+    "an empty message": (EMPTY, "missing joints", "no names"),
+    "nan position": ({"position": row(2, np.nan)}, "not finite", "nan for panda_joint3"),
+    "absurd velocity": ({"velocity": row(0, 1e200)}, "implausible", "1e+200 for panda_joint1"),
+    "all-zero effort": ({"effort": [0.0] * 7}, "all-zero effort", "torque sensing is off"),
+    "no effort": ({"effort": []}, "no effort", "without effort"),
+    "short velocity": ({"velocity": [0.0] * 5}, "lengths disagree", "velocity: expected 7 values"),
 }
 
 
 @pytest.mark.parametrize("name", REJECTED)
 def test_unusable_samples_are_left_out_and_counted(name, bench):
-    spoil, reason, words = REJECTED[name]
+    fields, reason, words = REJECTED[name]
     before, received = bench.stream.body, bench.count("received") + bench.unseen
-    messages = [bench.script.message(bench.next + k) for k in range(FAULTY)]
-    for message in messages:
-        spoil(message)
-    bench.stream.send(messages)
+    bench.stream.send([replace(bench.script.message(bench.next + k), fields) for k in range(FAULTY)])
     bench.next += FAULTY
     bench.expect(f"rejected: {reason}", FAULTY, words)
     assert bench.count("received") == received
@@ -189,10 +174,8 @@ def test_storms_of_bad_messages_among_good_ones(bench, rng):
     """Every one is counted."""
     before = bench.stream.body
     for _ in range(10):
-        messages = [bench.script.message(bench.next) for _ in range(STORM)]
-        for message in messages:
-            spoilt(rng.choice(["position", "velocity", "effort"]), int(rng.integers(7)), np.nan)(message)
-        bench.stream.send(messages)
+        fields = [{field: row(rng.integers(7), np.nan)} for field in rng.choice([*EMPTY][1:], STORM)]
+        bench.stream.send([replace(bench.script.message(bench.next), each) for each in fields])
         bench.advance(10)
     bench.expect("rejected", 10 * STORM, "got nan for panda_joint")
     bench.assert_unharmed(before)
@@ -238,11 +221,11 @@ def test_the_console_names_the_topics_that_there_are(probe, fresh):
     for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
         probe.node.create_publisher(JointState, topic, 1)
     fresh.start("dynamics", "-r", "joint_states:=franka/joint_states")
-    wanted = f"no joint states on {fresh.namespace}/franka/joint_states for 5 s; there are some on "
+    wanted = f"no joint states on {fresh.namespace}/franka/joint_states for "
     probe.until(lambda: wanted in fresh.log("dynamics"), "a warning")
     (line,) = (line for line in fresh.log("dynamics").splitlines() if wanted in line)
     assert "[WARN]" in line
-    assert elsewhere in line
+    assert elsewhere in line.partition("; there are some on ")[2]
 
 
 def test_joints_may_be_called_anything(probe, fresh):
@@ -262,20 +245,6 @@ def test_joints_may_be_called_anything(probe, fresh):
     assert sorted(fresh.running()) == ["dynamics", "payload_estimator"]
 
 
-ABSURD = {"inertia": 1e308, "mass": 1e308, "CoM": 1e200}
-
-
-def absurd(name: str) -> InertiaStamped:
-    message = conversions.inertia_message(Time(), "panda_link8", PAYLOAD)
-    if name == "inertia":
-        message.inertia.ixx = ABSURD[name]
-    elif name == "mass":
-        message.inertia.m = ABSURD[name]
-    else:
-        message.inertia.com.x = ABSURD[name]
-    return message
-
-
 def test_absurd_payloads_are_refused_and_named(probe, fresh, panda):
     """And do no harm to the torques."""
     fresh.start("dynamics")
@@ -284,8 +253,10 @@ def test_absurd_payloads_are_refused_and_named(probe, fresh, panda):
     external = probe.listen(JointState, f"{fresh.namespace}/panda_dynamics/external_torques")
     script = Script(panda, 0.5)
     greet(probe, publisher, script.message(0), lambda: external)
-    for name in ABSURD:
-        payloads.publish(absurd(name))
+    for place, number in ((0, 1e308), (1, 1e200), (4, 1e308)):  # mass, CoM, inertia
+        numbers = conversions.inertia_numbers(PAYLOAD)
+        numbers[place] = number
+        payloads.publish(conversions.stamped_message(InertiaStamped, Time(), "panda_link8", numbers))
         contact = f"{fresh.namespace[1:]}/panda_dynamics: contact"
         values = values_of(probe.diagnostic(contact, lambda got: "expected at most 100" in got["payload_problem"]))
         assert values["payload_kg"] == "0.000"
@@ -334,7 +305,7 @@ def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path):
     for name in ("FASTDDS", "FASTRTPS"):
         os.mkfifo(tmp_path / f"DEFAULT_{name}_PROFILES.xml")
     program = "import panda_dynamics_ros.nodes, rclpy; rclpy.init(); rclpy.create_node('here'); print('ready')"
-    environment = os.environ | {"PYTHONPATH": str(Path(panda_dynamics_ros.__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": str(Path(pdr.__file__).parents[1])}
     environment.pop("SKIP_DEFAULT_XML_FILE", None)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `franka_state` on a Panda over loopback: topics, stamps, a robot that goes away, errors."""
 
+import contextlib
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,29 +27,14 @@ from panda_dynamics_ros.nodes.runner import CANNOT_START
 HOST = host(0)
 
 
-class Robot:
-    """The server, which can be taken away, and the node."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.server = panda(HOST, folder)
-        self.process = self.server.__enter__()
-
-    def away(self) -> None:
-        self.server.__exit__(None, None, None)
-
-    def back(self) -> None:
-        self.server = panda(HOST, self.folder)
-        self.process = self.server.__enter__()
-
-
 @pytest.fixture(scope="module")
 def robot(nodes, tmp_path_factory):
+    """Servers to enter and to close, one of which runs, beside the node."""
     needs("panda_py")
-    robot = Robot(tmp_path_factory.mktemp("panda"))
-    nodes.start("franka_state", robot_ip=HOST, binding="panda-python")
-    yield robot
-    robot.away()
+    with contextlib.ExitStack() as servers:
+        servers.enter_context(panda(HOST, tmp_path_factory.mktemp("panda")))
+        nodes.start("franka_state", robot_ip=HOST, binding="panda-python")
+        yield servers
 
 
 def listen(probe: Probe, nodes: Nodes, kind: Any, topic: str, *qos: QoSProfile) -> list[Any]:
@@ -98,16 +83,16 @@ def test_the_payload_is_found_by_the_estimator(robot, probe, nodes, tmp_path):
     assert payload[-1].inertia.m == pytest.approx(PAYLOAD.mass, abs=0.25)
 
 
-def test_a_robot_that_goes_away_and_comes_back(robot, probe, nodes):
+def test_a_robot_that_goes_away_and_comes_back(robot, probe, nodes, tmp_path):
     states: list[JointState] = listen(probe, nodes, JointState, "franka/joint_states")
     name = f"{nodes.namespace.lstrip('/')}/franka_state: robot"
     probe.until(lambda: states, "states")
-    robot.away()
+    robot.close()
     said = probe.diagnostic(name, lambda values: values["problem"])
     assert said.level == DiagnosticStatus.ERROR
     assert said.message == values_of(said)["problem"]
     probe.diagnostic(name, lambda values: "refuses connections" in values["problem"])
-    robot.back()
+    robot.enter_context(panda(HOST, tmp_path))
     states.clear()
     probe.until(lambda: states, "states of the new server")
     said = probe.diagnostic(name, lambda values: values["reconnections"] == "1")

@@ -84,7 +84,6 @@ def test_nodes_go_on_after_whatever_came(probe, fresh, panda):
     assert stream.body.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
     assert sorted(fresh.running()) == ["dynamics", "payload_estimator"], fresh.logs()
     assert resident(pid) < MEMORY
-    assert "Traceback" not in fresh.logs()
 
 
 def test_nodes_go_on_with_whatever_parameters(probe, fresh):
@@ -109,4 +108,3 @@ def test_nodes_go_on_with_whatever_parameters(probe, fresh):
     assert try_examples(strategy, set_them) > 3
     assert refused > 3
     assert sorted(fresh.running()) == ["dynamics", "payload_estimator"], fresh.logs()
-    assert "Traceback" not in fresh.logs()

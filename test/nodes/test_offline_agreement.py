@@ -5,7 +5,7 @@ The suite, which gives each payload to the dynamics node directly, agrees in eve
 node gets no payload here (over a topic it would come some samples later), so its external torques differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,29 +57,23 @@ class Said(NamedTuple):
     words: list[str]
 
 
-def numbers_of(message: Any) -> list[float]:
-    """All numbers of a message but its stamp, in a fixed order."""
-    if hasattr(message, "effort"):
-        return [*message.position, *message.velocity, *message.effort]
-    if hasattr(message, "data"):
-        return [*message.data, *(x for dim in message.layout.dim for x in (dim.size, dim.stride))]
-    if hasattr(message, "pose"):
-        p, o = message.pose.position, message.pose.orientation
-        return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
-    if hasattr(message, "wrench"):
-        f, t = message.wrench.force, message.wrench.torque
-        return [f.x, f.y, f.z, t.x, t.y, t.z]
-    i = message.inertia
-    return [i.m, i.com.x, i.com.y, i.com.z, i.ixx, i.ixy, i.ixz, i.iyy, i.iyz, i.izz]
+def leaves(message: Any) -> Iterator[Any]:
+    """All numbers and words of a message but its stamp, in the order of its definition, as ROS or rosbags has it."""
+    if isinstance(message, str | float | int):
+        yield message
+    elif isinstance(message, Sequence | np.ndarray):
+        for each in message:
+            yield from leaves(each)
+    elif not hasattr(message, "nanosec"):
+        fields = getattr(message, "get_fields_and_field_types", lambda: message.__dataclass_fields__)()
+        for name in fields:
+            yield from leaves(getattr(message, name) if name != "__msgtype__" else [])
 
 
 def said(message: Any, stamped: Any) -> Said:
-    stamp, words = stamped.header.stamp, [message.header.frame_id] if hasattr(message, "header") else []
-    if hasattr(message, "name"):
-        words += message.name
-    if hasattr(message, "layout"):
-        words += [dim.label for dim in message.layout.dim]
-    return Said(stamp.sec * 10**9 + stamp.nanosec, numbers_of(message), words)
+    stamp, found = stamped.header.stamp, list(leaves(message))
+    words = [each for each in found if isinstance(each, str)]
+    return Said(stamp.sec * 10**9 + stamp.nanosec, [each for each in found if not isinstance(each, str)], words)
 
 
 def recording(robot: RobotModel, folder: Path) -> Path:

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +26,21 @@ from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
 from nodes.processes import PATH
 from nodes.robot_stream import ARM, PayloadStream, Script, joint_state, nanoseconds_of
 from panda_dynamics_ros import load_robot
+from panda_dynamics_ros.nodes import franka_load
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.franka_state import NAME, FrankaStateOutput
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE, TOPICS = ROOT / "docs" / "troubleshooting.md", ROOT / "docs" / "topics.md"
 REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
 
 
@@ -50,13 +53,12 @@ def quotes() -> dict[int, list[str]]:
     }
 
 
-def sample(milliseconds: int, names: Sequence[str] = ARM, effort: bool = True) -> JointState:
+def sample(milliseconds: int, names: Sequence[str] = ARM, effort: float = 1.0) -> JointState:
+    """Of joints with these names, and efforts of this value, N m; none where it is nan."""
     message = joint_state(milliseconds * 1_000_000, REST, np.zeros(7), np.ones(7))
     message.name = list(names)
-    if len(names) != len(ARM):
-        message.position = message.velocity = message.effort = [0.5] * len(names)
-    if not effort:
-        message.effort = []
+    message.position = message.velocity = [0.5] * len(names)
+    message.effort = [] if np.isnan(effort) else [effort] * len(names)
     return message
 
 
@@ -70,34 +72,24 @@ def arm(prefix: str) -> list[str]:
     return [f"{prefix}_joint{j}" for j in range(1, 8)]
 
 
-def two_arms() -> list[str]:
-    return [*arm("left_panda"), *arm("right_panda")]
-
-
-def zero_effort() -> JointState:
-    message = sample(0)
-    message.effort = [0.0] * 7
-    return message
-
-
-STREAMS: dict[int, list[Callable[[], list[JointState]]]] = {
-    1: [list],
-    2: [lambda: [sample(round(k * 100.0 / 3.0)) for k in range(30)]],
-    3: [lambda: [sample(0, effort=False)], lambda: [zero_effort()]],
-    4: [lambda: [sample(0, ["shoulder_pan", "shoulder_lift"])], lambda: [sample(k, arm("fr3")) for k in range(101)]],
-    5: [lambda: [sample(0, two_arms())]],
-    6: [lambda: [sample(k) for k in (*range(50), *range(55, 60))]],
-    7: [lambda: [sample(k) for k in (*range(50), 47)]],
+STREAMS: dict[int, list[list[JointState]]] = {
+    1: [[]],
+    2: [[sample(round(k * 100.0 / 3.0)) for k in range(30)]],
+    3: [[sample(0, effort=np.nan)], [sample(0, effort=0.0)]],
+    4: [[sample(0, ["shoulder_pan", "shoulder_lift"])], [sample(k, arm("fr3")) for k in range(101)]],
+    5: [[sample(0, [*arm("left_panda"), *arm("right_panda")])]],
+    6: [[sample(k) for k in (*range(50), *range(55, 60))]],
+    7: [[sample(k) for k in (*range(50), 47)]],
 }
 
 
 @pytest.mark.parametrize(("number", "k"), [(number, k) for number, cases in STREAMS.items() for k in range(len(cases))])
 def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
-    assert said_of(dynamics, STREAMS[number][k]()) == quotes()[number][k]
+    assert said_of(dynamics, STREAMS[number][k]) == quotes()[number][k]
 
 
 def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
-    messages = [*map(sample, range(50)), sample(50, effort=False), *map(sample, range(200, 250))]
+    messages = [*map(sample, range(50)), sample(50, effort=np.nan), *map(sample, range(200, 250))]
     assert said_of(dynamics, messages) == quotes()[3][0]
 
 
@@ -106,21 +98,12 @@ def test_losses_where_two_publish_are_put_down_to_them(probe, dynamics):
     for _ in range(2):
         probe.publisher(JointState, topic)
     probe.until(lambda: dynamics.count_publishers(topic) == 2, "both publishers")
-    assert said_of(dynamics, STREAMS[6][0]()).endswith(": do 2 publishers send the same joints?")
+    assert said_of(dynamics, STREAMS[6][0]).endswith(": do 2 publishers send the same joints?")
 
 
-def test_the_log_of_a_node_without_a_clock(probe, nodes):
+def test_diagnostics_come_without_a_clock(probe, nodes):
     nodes.start("dynamics", use_sim_time=True)
-    publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
-    (quote,) = quotes()[8]
-
-    def said(words: str) -> bool:
-        publisher.publish(sample(0))
-        return words in nodes.log("dynamics")
-
-    probe.until(lambda: said("listening to joints"), "the first sample")
-    assert quote not in nodes.log("dynamics"), "a clock may begin at zero, or come a little later"
-    probe.until(lambda: said(quote), quote)
+    assert "yet" in probe.diagnostic(f"{nodes.namespace[1:]}/panda_dynamics: input").message
 
 
 def test_the_status_of_an_arm_that_stands_still(estimator, panda):
@@ -129,7 +112,7 @@ def test_the_status_of_an_arm_that_stands_still(estimator, panda):
     motion.dq[:] = motion.ddq[:] = 0.0
     for k, tau in enumerate(torques(panda, motion)):
         estimator.samples._on_message(serialize_message(joint_state(k * 10_000_000, REST, np.zeros(7), tau)))
-    (quote,) = quotes()[9]
+    (quote,) = quotes()[8]
     assert estimator._diagnostic().message.startswith(quote)
 
 
@@ -138,37 +121,37 @@ def test_a_matrix_the_wrong_way_round_ends_the_node(nodes):
     T[2, 3] = 0.1034
     nodes.start("payload_estimator", F_T_EE=T.ravel().tolist())
     assert nodes.wait("payload_estimator") == CANNOT_START
-    assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[10]
+    assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[9]
 
 
 def test_a_parameter_that_does_not_change(dynamics):
-    refused, unknown = quotes()[11]
+    refused, unknown = quotes()[10]
     assert dynamics.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
     with pytest.raises(pdr.PandaDynamicsError) as caught:
         pdr.load_robot("franka")
     assert str(caught.value) == unknown
 
 
-def test_a_load_that_is_not_taken_over(estimator):
+def test_a_load_that_is_not_taken_over(estimator, monkeypatch):
     """Which of the two is said depends on whether franka_msgs is installed."""
-    missing, nobody = quotes()[12]
-    done, words = estimator._load.apply(estimator._estimator.estimate)
+    missing, nobody = quotes()[11]
+    monkeypatch.setattr(franka_load, "unfit_for_load", lambda *_, **__: "")
+    done, words = estimator._load._on_apply(Trigger.Request())
     assert not done
     if importlib.util.find_spec("franka_msgs"):
         assert words == nobody
     else:
         assert words.startswith(f"{missing} {{")
-        source = Path(importlib.import_module("panda_dynamics_ros.nodes.franka_load").__file__ or "").read_text()
+        source = Path(franka_load.__file__).read_text()
         assert nobody.replace("service_server/set_load", "{self._service}") in source
 
 
-def test_there_are_twelve():
-    assert list(quotes()) == list(range(1, 13))
+def test_there_are_eleven():
+    assert list(quotes()) == list(range(1, 12))
     assert all(quotes().values())
     assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
 
 
-TOPICS = Path(__file__).resolve().parents[2] / "docs" / "topics.md"
 # What rclpy gives to every node.
 ROS_OWN = re.compile(
     r"/rosout|/parameter_events|/clock|.*_parameters(_atomically)?|.*/get_parameter_types|.*/get_type_description"
@@ -247,7 +230,6 @@ def test_simulated_panda_and_bag_player(probe, fresh, tmp_path):
     assert rows("`simulated_panda` and `bag_player`") == found
 
 
-ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8").splitlines()
 CHANGEABLE = {"publish_period_s", "stale_timeout_s", "enabled"}
 NEVER = {"pick_at_s", "release_at_s"}  # where negative

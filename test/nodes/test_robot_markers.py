@@ -32,20 +32,10 @@ def markers(probe, nodes, script):
     nodes.start("dynamics")
     publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
     heard: list[Any] = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
-
-    def heard_after_another_sample() -> bool:
-        """A node finds its publishers one by one; the first samples may go unheard."""
-        publisher.publish(script.message(SAMPLE))
-        return bool(heard)
-
-    probe.until(heard_after_another_sample, "markers")
+    # A node finds its publishers one by one; the first samples may go unheard.
+    probe.until(lambda: publisher.publish(script.message(SAMPLE)) or heard, "markers")
     found: list[Marker] = heard[-1].markers
     return found
-
-
-def position(marker: Marker) -> np.ndarray:
-    p = marker.pose.position
-    return np.array([p.x, p.y, p.z])
 
 
 def test_all_are_in_the_base_frame_with_the_samples_stamp(markers, script):
@@ -62,7 +52,8 @@ def test_links_centres_of_mass_are_where_they_are(markers, script, panda):
     q = script.motion.q[SAMPLE]
     poses = [panda.pose(q, f"joint{i + 1}") for i in range(7)]
     expected = [T[:3, :3] @ link.com + T[:3, 3] for T, link in zip(poses, panda.links, strict=True)]
-    np.testing.assert_allclose([position(ball) for ball in balls], expected, rtol=0.0, atol=EXACT)
+    found = [[getattr(ball.pose.position, axis) for axis in "xyz"] for ball in balls]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=EXACT)
     volumes = np.array([ball.scale.x**3 for ball in balls])
     masses = np.array([link.mass for link in panda.links])
     np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)

@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM
+from panda_dynamics_ros.nodes.conversions import nanoseconds
 from panda_dynamics_ros.nodes.interface import LATCHED
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
@@ -56,13 +57,9 @@ def values(states: list[JointState], field: str) -> np.ndarray:
     return np.array([np.array(getattr(state, field))[index] for state in states])
 
 
-def nanoseconds(state: JointState) -> int:
-    return int(state.header.stamp.sec * 10**9 + state.header.stamp.nanosec)
-
-
 def test_stamps_lie_on_an_exact_grid_of_one_millisecond(states):
     """Of those that have come: a machine that pauses loses some."""
-    steps = np.diff([nanoseconds(state) for state in states])
+    steps = np.diff([nanoseconds(state.header.stamp) for state in states])
     assert set(steps % 1_000_000) == {0}
     assert np.median(steps) == 1_000_000
 

@@ -14,6 +14,7 @@ from std_srvs.srv import Trigger
 from waiting import FIRST_START
 
 import panda_dynamics_ros as pdr
+from nodes.robot_stream import ARM as NAMES
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions
@@ -24,7 +25,6 @@ trajectory_msgs = pytest.importorskip("trajectory_msgs.msg", reason="trajectory_
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "weigh_on_robot.py"
-NAMES = tuple(f"panda_joint{i + 1}" for i in range(7))
 MASS = 0.7
 
 
@@ -68,10 +68,13 @@ def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
     assert_weighed(tmp_path)
 
 
-@pytest.mark.ros
-def test_the_launch_file_does_all_of_it(plan, tmp_path):
+@pytest.fixture
+def prefix(tmp_path):
     pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    prefix = installed_package(tmp_path / "install")
+    return installed_package(tmp_path / "install")
+
+
+def test_the_launch_file_does_all_of_it(prefix, plan, tmp_path):
     given = {"trajectory": plan, "results": tmp_path / "result", "order": "AB", "payload_mass": MASS}
     # Of all that says what the arm is, both nodes have to know: it hangs on a wall, its joints are left_fr3_joint1, ...
     file = tmp_path / "parameters.yaml"
@@ -84,10 +87,7 @@ def test_the_launch_file_does_all_of_it(plan, tmp_path):
     assert_weighed(tmp_path / "result", 0.025)  # on a wall gravity turns with other joints: 20.4 g
 
 
-@pytest.mark.ros
-def test_the_launch_file_wants_a_plan_first(tmp_path):
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    prefix = installed_package(tmp_path / "install")
+def test_the_launch_file_wants_a_plan_first(prefix):
     with launched(prefix, installed(prefix, "weigh"), trajectory="/nowhere.yaml") as weigh:
         weigh.ended()
     assert weigh.process.returncode == 1
