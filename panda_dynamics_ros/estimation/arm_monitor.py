@@ -22,7 +22,7 @@ from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torqu
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
-from panda_dynamics_ros.estimation.external_torques import ContactWrench, WrenchEstimator
+from panda_dynamics_ros.estimation.external_torques import ContactWrench, contact_wrench
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
@@ -110,7 +110,7 @@ class ArmMonitor:
         self.payload_estimator = PayloadEstimator(robot, shape=shape, **options)
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.schedule = PublicationSchedule(publish_period_s)
-        self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
+        self._terms = ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, self.payload_estimator.options.max_gap_s)
         self._learnt_at, self._unexplained = -math.inf, np.ones(robot.n)
 
@@ -135,9 +135,7 @@ class ArmMonitor:
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
         state = robot_state(self.robot, q, dq)
         contact, external = self.contact_detector.contact, self.contact_detector.external_torques
-        wrench = self._wrench_estimator.estimate(
-            q, external, None if self.robot.residual_map is None else self._unexplained
-        )
+        wrench = contact_wrench(self.robot, q, external, self._unexplained)
         return ArmOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, wrench, contact,
             contact is not before, self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual,

@@ -38,7 +38,7 @@ from panda_dynamics_ros.estimation.arm_model import (
     TURN_PLAY,
     WHITE,
 )
-from panda_dynamics_ros.estimation.external_torques import LinkEvidence
+from panda_dynamics_ros.estimation.external_torques import touched_link
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
@@ -358,8 +358,8 @@ class ContactDetector:
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
-        self._links, self._model = LinkEvidence(robot), self._terms.model
-        dry, o = self._model.friction[:, 1], self.options
+        self._model, o = self._terms.model, self.options
+        dry = self._model.friction[:, 1]
         self._settings = Settings(
             2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.end_threshold,
             o.quiet_s, o.longest_s, robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry),
@@ -493,4 +493,4 @@ class ContactDetector:
         What a payload is thought to explain meanwhile is the contact's until it ends.
         """
         self._clock["named"], self._torques = self._clock["statistic"], self._watch.e - self._of_payload
-        return self._links.link(q, self._torques, np.sqrt(self._watch.e_variance))
+        return touched_link(self._robot, q, self._torques, np.sqrt(self._watch.e_variance))
