@@ -142,11 +142,8 @@ def replay(
     Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
     follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
-    touched, wrench, (external, residual) = (
-        np.zeros(count, dtype=np.intp),
-        np.empty((count, 6)),
-        np.empty((2, count, n)),
-    )
+    touched, wrench = np.zeros(count, dtype=np.intp), np.empty((count, 6))
+    external, residual = np.empty((2, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
     for first in range(0, count, AT_ONCE):
