@@ -191,9 +191,9 @@ def test_a_late_sample_spoils_none_of_the_next(panda, samples):
 
 
 def problems(stamp, q, dq):
-    check, found = KinematicCheck(q.shape[1]), set()
-    for sample in zip(np.diff(stamp, prepend=-np.inf), q, dq, strict=True):
-        check.follow(*sample)
+    check, last, found = KinematicCheck(q.shape[1]), np.zeros((3, q.shape[1])), set()
+    for dt, *sample in zip(np.diff(stamp, prepend=-np.inf), q, dq, strict=True):
+        check.follow(dt, np.array([*sample, last[2]]), last)
         found.add(check.problem)
     return found
 
