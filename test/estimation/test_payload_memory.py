@@ -2,6 +2,8 @@
 """An estimator goes on where another one stopped; a saved estimate comes back to the bit; anything else is refused."""
 
 import base64
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +150,7 @@ def test_what_was_saved_is_loaded(estimator, saved):
 
 
 def test_a_file_of_before_the_arm_was_saved_will_do(saved):
-    saved.write_text(yaml.safe_dump(without(yaml.safe_load(saved.read_text()), "memory", "arm")))
+    change_entry(saved, "memory.arm", ABSENT)
     assert load_estimate(saved).arm is None
 
 
@@ -181,53 +183,43 @@ def test_saving_replaces_the_file_as_a_whole(estimator, saved, monkeypatch):
     assert [file.name for file in saved.parent.iterdir()] == ["payload.yaml"]
 
 
-def without(content: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The content with the last of the keys gone."""
-    inner = content
-    for key in keys[:-1]:
-        inner = inner[key]
-    del inner[keys[-1]]
-    return content
+ABSENT = object()
+NOT_SAVED = [  # entry of the file, what it becomes, and what is said
+    ("memory", ABSENT, "without memory.vector, memory.covariance, memory.tare"),
+    ("memory.tare", ABSENT, "without memory.tare"),
+    ("memory", 7, "without memory.vector"),
+    ("", [{}], "without memory.vector"),
+    ("", None, "without memory.vector"),
+    ("memory.vector", [1.0] * 9, r"memory.vector: expected shape \(10,\), got \(9,\)"),
+    ("memory.tare", ["a"] * 10, "memory.tare: expected an array of real numbers"),
+    ("memory.vector", [float("nan")] * 10, "memory.vector: expected finite numbers"),
+    ("memory.covariance", (-np.eye(10)).tolist(), "positive eigenvalues, got -1"),
+    ("memory.vector", [1e308] * 10, "memory.vector: expected"),
+    ("memory.tare", [-1e308] * 10, "memory.tare: expected"),
+    ("memory.covariance", (1e-300 * np.eye(10)).tolist(), "memory.covariance: expected"),
+    ("memory.covariance", (1e300 * np.eye(10)).tolist(), "memory.covariance: expected"),
+    ("memory.arm", [1.0], "memory.arm: expected mean, covariance, noise_ratio"),
+    ("memory.arm.mean", ABSENT, "memory.arm: expected mean, covariance"),
+    ("memory.arm.mean", "?", "memory.arm.mean: expected numbers in base64"),
+    ("memory.arm.mean", "AAAAAAAA8H8=", "memory.arm.mean: expected finite numbers"),
+    ("memory.arm.mean", "", "memory.arm.covariance: expected 0 numbers"),
+]
 
 
-def with_memory(content: dict[str, Any], **values: object) -> dict[str, Any]:
-    content["memory"].update(values)
-    return content
+def change_entry(saved: Path, entry: str, value: object) -> None:
+    """Give an entry of a saved payload, such as "memory.tare", another value; "" is the whole content."""
+    content: Any = {"": yaml.safe_load(saved.read_text(encoding="utf-8"))}
+    *keys, last = [*([""] if entry else []), *entry.split(".")]
+    inner = reduce(getitem, keys, content)
+    inner[last] = value
+    if value is ABSENT:
+        del inner[last]
+    saved.write_text(yaml.safe_dump(content[""]), encoding="utf-8")
 
 
-def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
-    content["memory"]["arm"].update(values)
-    return content
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda content: without(content, "memory"), "without memory.vector, memory.covariance, memory.tare"),
-        (lambda content: without(content, "memory", "tare"), "without memory.tare"),
-        (lambda content: {**content, "memory": 7}, "without memory.vector"),
-        (lambda content: [content], "without memory.vector"),
-        (lambda content: None, "without memory.vector"),
-        (lambda content: with_memory(content, vector=[1.0] * 9), r"memory.vector: expected shape \(10,\), got \(9,\)"),
-        (lambda content: with_memory(content, tare=["a"] * 10), "memory.tare: expected an array of real numbers"),
-        (lambda content: with_memory(content, vector=[float("nan")] * 10), "memory.vector: expected finite numbers"),
-        (lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()), "positive eigenvalues, got -1"),
-        (lambda content: with_memory(content, vector=[1e308] * 10), "memory.vector: expected"),
-        (lambda content: with_memory(content, tare=[-1e308] * 10), "memory.tare: expected"),
-        (
-            lambda content: with_memory(content, covariance=(1e-300 * np.eye(10)).tolist()),
-            "memory.covariance: expected",
-        ),
-        (lambda content: with_memory(content, covariance=(1e300 * np.eye(10)).tolist()), "memory.covariance: expected"),
-        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
-        (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
-        (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
-        (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
-        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
-    ],
-)
-def test_what_is_no_saved_payload_is_refused(change, words, saved):
-    saved.write_text(yaml.safe_dump(change(yaml.safe_load(saved.read_text()))))
+@pytest.mark.parametrize(("entry", "value", "words"), NOT_SAVED)
+def test_what_is_no_saved_payload_is_refused(entry, value, words, saved):
+    change_entry(saved, entry, value)
     with pytest.raises(PandaDynamicsError, match=words) as caught:
         load_estimate(saved)
     assert str(caught.value).startswith(f"{saved}: ")
@@ -249,20 +241,16 @@ def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content, tmp_pat
 @pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
 @pytest.mark.parametrize("part", [slice(None), slice(10)], ids=["all", "payload"])
 @pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
-def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, tmp_path):
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, saved):
     """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
-    memory = estimator.memory
-    path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    numbers = getattr(memory.arm, name).copy()
+    numbers = getattr(estimator.memory.arm, name).copy()
     numbers[part] = value
     if name == "covariance":
         numbers = np.diag(numbers.diagonal())
-    content["memory"]["arm"][name] = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    change_entry(saved, f"memory.arm.{name}", base64.b64encode(numbers.astype("<f8").tobytes()).decode())
     restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
     try:
-        loaded = load_estimate(path)
+        loaded = load_estimate(saved)
         restored.restore(loaded.vector, loaded.covariance, loaded.tare, loaded.arm)
     except PandaDynamicsError as error:
         assert f"arm.{name}: expected" in str(error)
@@ -270,5 +258,5 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, p
     for sample in zip(motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), strict=True):
         estimate = restored.update(*sample)
         assert np.isfinite([*estimate.vector, *estimate.std]).all()
-    carried = estimate.mass + memory.tare[0]
+    carried = estimate.mass + loaded.tare[0]
     assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05
