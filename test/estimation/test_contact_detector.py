@@ -5,7 +5,7 @@ sensor at the flange, where a finger pushes, or an object is put on it."""
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.estimation import ArmMonitor, ContactDetector
@@ -100,19 +100,16 @@ def test_wrong_friction_that_turns_is_no_contact(panda, motion, clean):
     assert run(ContactDetector(panda), motion, clean + wrong) == []
 
 
-def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion, clean):
-    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
-    detector = ContactDetector(panda, longest_s=0.8)
-    (contact,) = run(detector, motion, carried)
+def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion):
+    (contact,) = run(ContactDetector(panda, longest_s=0.8), motion, carried(panda, motion, AT))
     assert contact.start - AT < 0.05
     assert contact.ended_by == "steady"
     assert contact.end == pytest.approx(contact.start + 0.8, abs=0.002)
 
 
-def test_a_payload_that_is_told_of_explains_its_contact(panda, motion, clean):
+def test_a_payload_that_is_told_of_explains_its_contact(panda, motion):
     """As the payload estimator does: it says what was picked up some 100 ms later."""
-    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
-    (contact,) = run(ContactDetector(panda), motion, carried, [(AT + 0.1, PAYLOAD)])
+    (contact,) = run(ContactDetector(panda), motion, carried(panda, motion, AT), [(AT + 0.1, PAYLOAD)])
     assert contact.ended_by == "payload"
     assert contact.end - AT < 0.3
 
