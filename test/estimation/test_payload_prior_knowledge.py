@@ -36,8 +36,7 @@ def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
 
 
 def test_a_known_mass_is_not_claimed_of_an_empty_arm(panda, motion):
-    none = InertialParameters.zero()
-    assert found(panda, motion, none, 0, known_mass=1.0).mass < 0.4
+    assert found(panda, motion, InertialParameters.zero(), 0, known_mass=1.0).mass < 0.4
 
 
 def test_no_more_than_the_most_is_published(panda, motion):
@@ -88,11 +87,10 @@ def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
     _, spread = with_known_shape(vector, covariance, shape)
     draws = rng.multivariate_normal(vector, covariance, 5_000)
     bodies = np.array([with_known_shape(draw, covariance, shape)[0] for draw in draws])
-    variance = np.zeros(10)
-    variance[4:] = 0.1 * vector[0] * shape.unit_inertia.max()
+    std = np.repeat((0.0, 0.1 * vector[0] * shape.unit_inertia.max()), (4, 6))
     # A covariance from 5,000 draws is good to 2 % of the variances involved (at most, one sigma).
     scale = np.sqrt(np.outer(np.diag(spread), np.diag(spread)))
-    np.testing.assert_array_less(np.abs(np.cov(bodies.T) + np.diag(variance**2) - spread), 0.08 * scale)
+    np.testing.assert_array_less(np.abs(np.cov(bodies.T) + np.diag(std**2) - spread), 0.08 * scale)
 
 
 @pytest.mark.parametrize("words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan"])
