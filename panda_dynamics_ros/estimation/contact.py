@@ -398,10 +398,8 @@ class ContactDetector:
         self._watch.line[:, 0] += change
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
-        """The contact that lasts after one more sample, or None.
+        """The contact that lasts after one more sample, or None; a sample is that of `MomentumObserver.update`.
 
-        stamp: s. A stamp that repeats, or steps back a little, is ignored.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
         Raises ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
         """
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
