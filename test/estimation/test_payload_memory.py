@@ -14,6 +14,7 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 
 TOOL = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.003, 0.004, 0.003]))
@@ -26,6 +27,19 @@ def feed(
     motion = sinusoids(duration, rate=200.0, start=start)
     tau = torques(robot, motion, payload) + coloured(robot, motion.stamp, np.random.default_rng(7))
     return [estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))]
+
+
+def continued(robot: RobotModel, memory: PayloadMemory, arm: ArmMemory | None = None) -> PayloadEstimator:
+    """Another estimator that goes on from this memory of the payload."""
+    restored = PayloadEstimator(robot)
+    restored.restore(memory.vector, memory.covariance, memory.tare, arm)
+    return restored
+
+
+def assert_same(found: PayloadMemory | ArmMemory | None, expected: PayloadMemory | ArmMemory | None) -> None:
+    """All arrays, to the bit."""
+    for name in vars(expected).keys() - {"arm"}:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @pytest.fixture
@@ -42,11 +56,9 @@ def test_the_estimate_is_what_it_was(tared, panda):
     """Memory to the bit, covariance to rounding; the body up to where its iteration stops from another start."""
     before, memory = tared.estimate, tared.memory
     assert before.mass > 0.8
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
+    restored = continued(panda, memory)
     after = restored.estimate
-    for name in ("vector", "covariance", "tare"):
-        np.testing.assert_array_equal(getattr(restored.memory, name), getattr(memory, name))
+    assert_same(restored.memory, memory)
     assert (np.abs(after.vector - before.vector) < 0.1 * before.std).all()
     np.testing.assert_allclose(after.covariance, before.covariance, rtol=1e-12, atol=0.0)
     np.testing.assert_array_equal(after.identifiable, before.identifiable)
@@ -55,9 +67,7 @@ def test_the_estimate_is_what_it_was(tared, panda):
 
 def test_it_goes_on_as_if_nothing_had_been(tared, panda):
     """Two seconds later: without the tare the tool would count as 0.7 kg, ten sigma."""
-    memory = tared.memory
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
+    restored = continued(panda, tared.memory)
     then, now = (feed(each, panda, TOOL + PAYLOAD, 100.0, 2.0) for each in (tared, restored))
     assert not [estimate.event for estimate in now if estimate.event]
     # The one that stopped knew arm and disturbance, too: with 1.5 times its deviation they differ by 1.1 sigma.
@@ -67,11 +77,8 @@ def test_it_goes_on_as_if_nothing_had_been(tared, panda):
 
 def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
     """With the arm's errors an interval goes on; without them it is the first one's, on an arm like any other."""
-    memory, restored = tared.memory, PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
-    assert restored.memory.arm is not None
-    for name in ("mean", "covariance", "noise_ratio"):
-        np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
+    restored = continued(panda, tared.memory, tared.memory.arm)
+    assert_same(restored.memory.arm, tared.memory.arm)
     # The scales' posterior is worked out ten times a second: the last time was up to that long ago.
     np.testing.assert_allclose(restored.arm_errors.offset, tared.arm_errors.offset, atol=0.02)
     assert restored.arm_errors.offset.any()
@@ -80,9 +87,8 @@ def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
 
 
 def test_the_memory_of_another_arm_is_refused(tared):
-    memory, other = tared.memory, PayloadEstimator(load_robot("fr3"))
     with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
-        other.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+        continued(load_robot("fr3"), tared.memory, tared.memory.arm)
 
 
 def test_what_is_remembered_stays_as_it_was(tared, panda):
@@ -94,10 +100,7 @@ def test_what_is_remembered_stays_as_it_was(tared, panda):
 
 
 def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
-    memory = tared.memory
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
-    estimates = feed(restored, panda, TOOL, 100.0, 4.0)
+    estimates = feed(continued(panda, tared.memory), panda, TOOL, 100.0, 4.0)
     assert "release" in {estimate.event.kind for estimate in estimates if estimate.event}
     assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0]
 
@@ -143,10 +146,8 @@ def saved(estimator, tmp_path):
 def test_what_was_saved_is_loaded(estimator, saved):
     memory, loaded = estimator.memory, load_estimate(saved)
     assert memory.tare.any()
-    for name in ("vector", "covariance", "tare"):
-        np.testing.assert_array_equal(getattr(loaded, name), getattr(memory, name))
-    for name in ("mean", "covariance", "noise_ratio"):
-        np.testing.assert_array_equal(getattr(loaded.arm, name), getattr(memory.arm, name))
+    assert_same(loaded, memory)
+    assert_same(loaded.arm, memory.arm)
 
 
 def test_a_file_of_before_the_arm_was_saved_will_do(saved):
@@ -248,10 +249,10 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, p
     if name == "covariance":
         numbers = np.diag(numbers.diagonal())
     change_entry(saved, f"memory.arm.{name}", base64.b64encode(numbers.astype("<f8").tobytes()).decode())
-    restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
+    motion = sinusoids(3.0, rate=200.0)
     try:
         loaded = load_estimate(saved)
-        restored.restore(loaded.vector, loaded.covariance, loaded.tare, loaded.arm)
+        restored = continued(panda, loaded, loaded.arm)
     except PandaDynamicsError as error:
         assert f"arm.{name}: expected" in str(error)
         return
