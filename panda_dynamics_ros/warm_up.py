@@ -17,7 +17,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
 from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.estimation import ArmMonitor, WrenchEstimator
+from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.untrusted import python_command
@@ -46,7 +46,7 @@ def _dynamics() -> None:
     robot = load_robot("panda")
     stamp, q, dq, tau = map(np.array, zip(*_samples(robot), strict=True))
     rows = ArmMonitor(robot).update_rows(stamp, q, dq, tau, payload=False)
-    WrenchEstimator(robot).wrenches(q, rows.external_torques, rows.unexplained)
+    contact_wrench(robot, q, rows.external_torques, rows.unexplained)
     q = robot.limits.lower.copy()
     robot.pose(q), robot.gravity_torques(q)  # of the markers
 

@@ -52,6 +52,20 @@ def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | Non
     return arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + smooth + 0.5 * f.amplitude * s
 
 
+def carried(
+    robot: RobotModel,
+    motion: Motion,
+    begin: float,
+    end: float = np.inf,
+    payload: InertialParameters = PAYLOAD,
+    seed: int | None = None,
+) -> FloatArray:
+    """`torques` of an arm that carries the payload from `begin` to `end`, s; with a residual of this seed, if any."""
+    during = (motion.stamp >= begin) & (motion.stamp < end)
+    tau = np.where(during[:, None], torques(robot, motion, payload), torques(robot, motion))
+    return tau if seed is None else tau + coloured(robot, motion.stamp, np.random.default_rng(seed))
+
+
 def coloured(robot: RobotModel, stamp: FloatArray, rng: np.random.Generator) -> FloatArray:
     """An Ornstein-Uhlenbeck disturbance (N, 7) with the robot's residual model."""
     sigma, correlation_time = robot.residual.std, robot.residual.correlation_time

@@ -7,7 +7,6 @@ from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate,
 from panda_dynamics_ros.estimation.external_torques import (
     ContactWrench,
     MomentumObserver,
-    WrenchEstimator,
     contact_wrench,
 )
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -32,7 +31,6 @@ __all__ = [
     "PayloadSegment",
     "Shape",
     "SmoothedHistory",
-    "WrenchEstimator",
     "contact_wrench",
     "learn_residual",
     "smooth_payloads",

@@ -9,9 +9,9 @@ observer and the contact detector all start from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torqu
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
-from panda_dynamics_ros.estimation.external_torques import ContactWrench, WrenchEstimator
+from panda_dynamics_ros.estimation.external_torques import ContactWrench, contact_wrench
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
@@ -48,7 +48,6 @@ class ArmOutput:
     gravity_torques, coriolis_torques: (n,), N m.
     T_base_ee: (4, 4).
     external_torques: (n,), N m, of the momentum observer; torques of the known payload are not among them.
-    wrench: at the flange, that explains the external torques.
     contact: the last contact, which may still last; None before the first one.
     contact_changed: whether a contact began, ended or moved to another link with this sample.
     estimate: the payload.
@@ -62,12 +61,17 @@ class ArmOutput:
     coriolis_torques: FloatArray
     T_base_ee: FloatArray
     external_torques: FloatArray
-    wrench: ContactWrench
     contact: Contact | None
     contact_changed: bool
     estimate: PayloadEstimate
     is_due: bool
     residual: FloatArray
+    _wrench: Callable[[], ContactWrench]
+
+    @property
+    def wrench(self) -> ContactWrench:
+        """At the flange, that explains the external torques; it is computed when it is asked for."""
+        return self._wrench()
 
 
 class ArmRows(NamedTuple):
@@ -112,7 +116,7 @@ class ArmMonitor:
         self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.schedule = PublicationSchedule(publish_period_s)
-        self._wrench_estimator, self._terms = WrenchEstimator(robot), ArmTerms(robot)
+        self._terms = ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options).max_gap_s)
         self._learnt_at, self._unexplained = -math.inf, np.ones(robot.n)
 
@@ -142,12 +146,10 @@ class ArmMonitor:
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
         state = robot_state(self.robot, q, dq)
         contact, external = self.contact_detector.contact, self.contact_detector.external_torques
-        wrench = self._wrench_estimator.estimate(
-            q, external, None if self.robot.residual_map is None else self._unexplained
-        )
         return ArmOutput(
-            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, wrench, contact,
+            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, contact,
             contact is not before, self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual,
+            partial(contact_wrench, self.robot, q, external, self._unexplained),
         )  # fmt: skip
 
     def update_state(self, state: Any) -> ArmOutput:

@@ -38,7 +38,7 @@ from panda_dynamics_ros.estimation.arm_model import (
     TURN_PLAY,
     WHITE,
 )
-from panda_dynamics_ros.estimation.external_torques import LinkEvidence
+from panda_dynamics_ros.estimation.external_torques import touched_link
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
@@ -71,6 +71,8 @@ since a contact itself teaches nothing."""
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
 MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq looks like
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
+END_THRESHOLD, QUIET_TIME = 2.5, 0.1
+"""Standard deviations that no joint's departure exceeds, and s for which, when a contact has ended."""
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
 FOLLOWED, BEGINS, RISES, IS_BACK, LASTS, GAP = range(6)
@@ -84,16 +86,12 @@ class ContactOptions(PositiveOptions):
 
     threshold: of the test statistic (sum z^4)^(1/4), z being the departure of each joint's torque in standard
         deviations. A contact begins above it.
-    end_threshold: standard deviations; a contact has ended when no joint's departure was above it for `quiet_s`.
-    quiet_s: see above.
     longest_s: a contact that lasts longer counts as something that is carried.
     max_gap_s: a longer silence, or a longer step back, restarts the filters.
     Raises ArgumentError: a value is not a positive number.
     """
 
     threshold: float = 6.25
-    end_threshold: float = 2.5
-    quiet_s: float = 0.1
     longest_s: float = 5.0
     max_gap_s: float = 0.5
 
@@ -106,7 +104,7 @@ class Contact:
     link: 1..n, on which a force explains the torques best.
     torques: (n,), N m, that it adds to the external torques: at the time of naming the link while it lasts; afterwards
         at the largest test statistic of its first tenth of a second.
-    end: s, stamp at which the torques had been back for `quiet_s`; None while it lasts.
+    end: s, stamp at which the torques had been back for `QUIET_TIME`; None while it lasts.
     ended_by: "released", "payload", "steady"; empty while it lasts.
     """
 
@@ -123,19 +121,14 @@ class Contact:
 
 
 @compiled
-def velocity_noise_gain(w, dt):
-    """Variance of `VELOCITY_NOISE` after two low-pass filters of pole w, one of them of d/dt p, for an inertia of 1.
-
-    White noise of variance r in each sample has the variance r w^3 dt / 4 after w^2 s / (s + w)^2. Linear
-    interpolation between samples reduces it by e^(-w dt): by 2 % from 100 Hz on, by a quarter at 30 Hz.
-    """
-    return VELOCITY_NOISE * VELOCITY_NOISE * w * w * 0.25 * w * dt * math.exp(-w * dt)
-
-
-@compiled
 def expected_noise(table, q, sigma, w, dt, M, noise):
-    """Variance (n,) of the noise of each external torque, in place."""
-    n, c = q.shape[0], velocity_noise_gain(w, dt)
+    """Variance (n,) of the noise of each external torque, in place.
+
+    White noise of the velocity, of variance r in each sample, has the variance r w^3 dt / 4, for an inertia of 1, after
+    both low-pass filters of pole w, one of them of d/dt p: w^2 s / (s + w)^2. Linear interpolation between samples
+    reduces it by e^(-w dt): by 2 % from 100 Hz on, by a quarter at 30 Hz.
+    """
+    n, c = q.shape[0], VELOCITY_NOISE**2 * w**3 * 0.25 * dt * math.exp(-w * dt)
     mass_matrix_of_one(table, q, M)
     for i in range(n):
         h = 0.0
@@ -196,8 +189,6 @@ class Settings(NamedTuple):
 
     pole: float
     threshold: float
-    end_threshold: float
-    quiet_s: float
     longest_s: float
     sigma: FloatArray
     dry: FloatArray
@@ -296,11 +287,10 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
     """
     n, clock = rows.q.shape[1], watch.clock[0]
     frames, M, noise, s = scratch((n, 12)), scratch((n, n)), scratch(n), scratch(n)
-    momentum, bias, open_ = scratch((n, ARM + 1)), scratch((n, ARM + 1)), scratch(n)
+    momentum, bias = scratch((n, ARM + 1)), scratch((n, ARM + 1))
     for k in range(first, steps.shape[0]):
         q, dq, dt, stamp = rows.q[k], rows.dq[k], steps[k], rows.stamp[k]
         for i in range(n):
-            open_[i] = rows.bias[k, i, UNEXPLAINED]
             for c in range(ARM):
                 momentum[i, c], bias[i, c] = rows.momentum[k, i, c], rows.bias[k, i, c]
         place_joints(model.table, q, frames)
@@ -328,6 +318,7 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
             continue
         expected_noise(model.table, q, settings.sigma, settings.pole, dt, M, noise)
         learns = clock.lasts == 0 and stamp - clock.paused > BRIDGED
+        open_ = rows.bias[k, :, UNEXPLAINED]
         clock.statistic = departures(s, dq, rows.s[k], noise, open_, dt, settings, watch, learns)
         if learns:
             if clock.statistic > settings.threshold:
@@ -335,9 +326,9 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
             clock.largest = max(clock.largest, clock.statistic)
         if clock.lasts == 1:
             for i in range(n):
-                if watch.e[i] ** 2 > settings.end_threshold**2 * watch.e_variance[i]:
+                if watch.e[i] ** 2 > END_THRESHOLD**2 * watch.e_variance[i]:
                     clock.loud = stamp
-            if stamp - clock.loud > settings.quiet_s:
+            if stamp - clock.loud > QUIET_TIME:
                 return k, IS_BACK
             if stamp - clock.begin > settings.longest_s:
                 return k, LASTS
@@ -358,12 +349,11 @@ class ContactDetector:
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
-        self._links, self._model = LinkEvidence(robot), self._terms.model
-        dry, o = self._model.friction[:, 1], self.options
+        self._model, o = self._terms.model, self.options
+        dry = self._model.friction[:, 1]
         self._settings = Settings(
-            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.end_threshold,
-            o.quiet_s, o.longest_s, robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry),
-            CORRELATION * robot.residual.correlation_time,
+            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.longest_s,
+            robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry), CORRELATION * robot.residual.correlation_time,
         )  # fmt: skip
         self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
         self._clock = self._watch.clock
@@ -408,10 +398,8 @@ class ContactDetector:
         self._watch.line[:, 0] += change
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
-        """The contact that lasts after one more sample, or None.
+        """The contact that lasts after one more sample, or None; a sample is that of `MomentumObserver.update`.
 
-        stamp: s. A stamp that repeats, or steps back a little, is ignored.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
         Raises ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
         """
         q, dq, tau = link_side_sample(self._robot, q, dq, tau)
@@ -477,9 +465,8 @@ class ContactDetector:
             resume(self._filters.second @ self._weights, self._settings.sigma, self._watch)
 
     def _payload_explains(self) -> bool:
-        """Whether the change of the payload since the contact began exceeds the contact's end threshold."""
-        limit = self.options.end_threshold * np.sqrt(self._watch.e_variance)
-        return bool((np.abs(self._of_payload) > limit).any())
+        """Whether the change of the payload since the contact began exceeds `END_THRESHOLD`."""
+        return bool((self._of_payload**2 > END_THRESHOLD**2 * self._watch.e_variance).any())
 
     @property
     def _of_payload(self) -> FloatArray:
@@ -493,4 +480,4 @@ class ContactDetector:
         What a payload is thought to explain meanwhile is the contact's until it ends.
         """
         self._clock["named"], self._torques = self._clock["statistic"], self._watch.e - self._of_payload
-        return self._links.link(q, self._torques, np.sqrt(self._watch.e_variance))
+        return touched_link(self._robot, q, self._torques, np.sqrt(self._watch.e_variance))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -154,26 +154,22 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
     return np.asarray(slope @ covariance[:4, :4] @ slope.T)
 
 
-class _Arrays:
-    """Base of frozen values of arrays, which become read-only copies."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            if isinstance(value := getattr(self, field.name), np.ndarray):
-                object.__setattr__(self, field.name, checks.read_only(value))
-
-
 @dataclass(frozen=True, eq=False)
-class ArmMemory(_Arrays):
+class ArmMemory:
     """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
 
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
+    Raises ArgumentError: a number is not finite, or a shape is wrong.
     """
 
     mean: FloatArray
     covariance: FloatArray
     noise_ratio: FloatArray
+
+    def __post_init__(self) -> None:
+        size, n = np.size(self.mean), np.size(self.noise_ratio)
+        checks.freeze(self, {"mean": (size,), "covariance": (size, size), "noise_ratio": (n,)}, "memory.arm.")
 
     def check(self, size: int, n: int) -> None:
         """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
@@ -189,13 +185,14 @@ class ArmMemory(_Arrays):
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadMemory(_Arrays):
+class PayloadMemory:
     """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
         relative to the tare.
     tare: (10,), what counts as no payload.
     arm: what was learnt about the arm, if it is known.
+    Raises ArgumentError: a number is not finite, or a shape is wrong.
     """
 
     vector: FloatArray
@@ -203,13 +200,20 @@ class PayloadMemory(_Arrays):
     tare: FloatArray
     arm: ArmMemory | None = None
 
+    def __post_init__(self) -> None:
+        shapes = {"vector": (PARAMETERS,), "covariance": (PARAMETERS, PARAMETERS), "tare": (PARAMETERS,)}
+        checks.freeze(self, shapes, "memory.")
+
     def check(self) -> None:
         """Refuse numbers that no payload and no estimator has: the filter would keep them.
 
         Raises ArgumentError: there are such.
         """
+        checks.covariance(self.covariance, PARAMETERS, "memory.covariance")
         for name in ("vector", "tare"):
             _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")
+        if self.arm is not None:
+            self.arm.check(len(self.arm.mean), len(self.arm.noise_ratio))
 
 
 def _check_payload(vector: FloatArray, name: str, covariance: FloatArray, covariance_name: str) -> None:
@@ -262,11 +266,7 @@ class SmoothedHistory:
     def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
         """At the stamps (N,), s, of a recording."""
         which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
-        estimates = [segment.estimate for segment in segments]
-        return cls(
-            np.array([e.mass for e in estimates])[which],
-            np.array([e.std[0] for e in estimates])[which],
-            np.array([e.com for e in estimates])[which],
-            np.array([e.com_std for e in estimates])[which],
-            np.array([e.com_is_known for e in estimates])[which],
-        )
+        names = ("mass", "std", "com", "com_std", "com_is_known")
+        values = (np.array([getattr(segment.estimate, name) for segment in segments])[which] for name in names)
+        mass, std, com, com_std, com_is_known = values
+        return cls(mass, std[:, 0], com, com_std, com_is_known)

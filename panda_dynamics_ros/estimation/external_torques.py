@@ -42,10 +42,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
-from panda_dynamics_ros.dynamics.kernels.small_matrices import invert
-from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, compiled
-from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, jacobian_sample
+from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
 from panda_dynamics_ros.estimation.validation import SampleValidator
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -55,6 +52,8 @@ from panda_dynamics_ros.robot.residual_map import DRIFT
 FORCE_STD, MOMENT_STD = 100.0, 20.0
 """N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
 reduces a force by 1 / 10^4."""
+_PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
+_PRIOR_INFORMATION = np.diag(_PRIOR_STD**-2.0)
 FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
 
@@ -101,8 +100,8 @@ class MomentumObserver:
 class ContactWrench:
     """What the environment exerts on the flange: force and moment in base axes, at the flange's origin.
 
-    wrench: (6,), N and N m, force first.
-    covariance: (6, 6).
+    wrench: (..., 6), N and N m, force first.
+    covariance: (..., 6, 6).
     """
 
     wrench: FloatArray
@@ -110,103 +109,48 @@ class ContactWrench:
 
     @property
     def std(self) -> FloatArray:
-        """(6,), N and N m."""
-        return np.sqrt(np.diag(self.covariance))
+        """(..., 6), N and N m."""
+        return np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
 
     @property
     def observable(self) -> np.ndarray:
-        """(6,) booleans: the torques have reduced the prior variance of this component to a ninth or less."""
-        return self.std < np.repeat((FORCE_STD, MOMENT_STD), 3) / 3.0
+        """(..., 6) booleans: the torques have reduced the prior variance of this component to a ninth or less."""
+        return self.std < _PRIOR_STD / 3.0
 
 
-@compiled
-def contact_wrenches(table, flange, variance, q, external, wrenches, covariance):
-    """F (N, 6) of N states, of residuals of `variance` (N, n), in place, and C (6, 6) of the last one."""
-    n = q.shape[1]
-    J, information = scratch((6, n)), scratch((6, 6))
-    for k in range(q.shape[0]):
-        jacobian_sample(table, flange, ZERO, q[k], J)
-        for r in range(6):
-            prior = FORCE_STD if r < 3 else MOMENT_STD
-            for c in range(r + 1):
-                total = 1.0 / (prior * prior) if r == c else 0.0
-                for i in range(n):
-                    total += J[r, i] * J[c, i] / variance[k, i]
-                information[r, c] = information[c, r] = total
-        invert(information, covariance)
-        wrenches[k] = 0.0
-        for i in range(n):
-            weighted = external[k, i] / variance[k, i]
-            for r in range(6):
-                for c in range(6):
-                    wrenches[k, r] += covariance[r, c] * J[c, i] * weighted
-
-
-class WrenchEstimator:
-    """The wrench at one arm's flange, sample by sample, without checks.
-
-    robot: the arm; its residual model weighs the joints.
-    """
-
-    def __init__(self, robot: RobotDescription) -> None:
-        self._robot, self._table, self._flange = robot, robot.table, robot.frame_index("flange")
-        self._variance = robot.residual.std[None] ** 2
-
-    def estimate(self, q: FloatArray, external: FloatArray, unexplained: FloatArray | None = None) -> ContactWrench:
-        """See `contact_wrench`; q and external: finite (n,) arrays.
-
-        unexplained: (n,), share of the residual's variance that a residual map leaves open, where there is one.
-        """
-        wrenches, covariance = np.empty((1, 6)), np.empty((6, 6))
-        self._compute(unexplained, q[None], external[None], wrenches, covariance)
-        return ContactWrench(wrenches[0], covariance)
-
-    def wrenches(self, q: FloatArray, external: FloatArray, unexplained: FloatArray) -> FloatArray:
-        """`ContactWrench.wrench` (N, 6) of N states; q, external and unexplained: finite (N, n), as of `ArmRows`."""
-        wrenches = np.empty((len(q), 6))
-        self._compute(unexplained, q, external, wrenches, np.empty((6, 6)))
-        return wrenches
-
-    def _compute(self, unexplained: FloatArray | None, *states: FloatArray) -> None:
-        variance = self._variance
-        if unexplained is not None:
-            variance = variance * (unexplained + (1.0 - unexplained) * DRIFT**2)
-        contact_wrenches(self._table, self._flange, variance, *states)
-
-
-def contact_wrench(robot: RobotDescription, q: ArrayLike, external: ArrayLike) -> ContactWrench:
+def contact_wrench(
+    robot: RobotDescription, q: ArrayLike, external: ArrayLike, unexplained: FloatArray | float = 1.0
+) -> ContactWrench:
     """The wrench at the flange that explains `external` best.
 
     It is the contact's only where the arm is touched beyond its last joint, at one place.
 
-    q: (n,), rad.
-    external: (n,), N m, external joint torques, as `MomentumObserver` has them.
-    Raises ArgumentError: an argument is not finite, or not of shape (n,).
+    q: (..., n), rad.
+    external: (..., n), N m, external joint torques, as `MomentumObserver` has them.
+    unexplained: (..., n), share of the residual's variance that a residual map leaves open; 1 without one.
+    Raises ArgumentError: an argument is not finite, or not of shape (..., n).
     """
-    arrays = [checks.exactly(value, (robot.n,), name).copy() for name, value in (("q", q), ("external", external))]
-    return WrenchEstimator(robot).estimate(*arrays)
+    J, external = jacobian(robot, q), robot.joint_array(external, "external")
+    variance = robot.residual.std**2 * (DRIFT**2 + (1.0 - DRIFT**2) * unexplained)
+    weighted = J / variance[..., None, :]
+    covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + _PRIOR_INFORMATION)
+    return ContactWrench((covariance @ (weighted @ external[..., None]))[..., 0], covariance)
 
 
-class LinkEvidence:
-    """Finds the link of one arm that is touched.
+def touched_link(robot: RobotDescription, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
+    """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
+    return min(int(np.argmax(link_evidence(robot, q, torques, std))) + 1, robot.n)
 
-    robot: the arm; each link's centre of mass stands for its place.
+
+def link_evidence(robot: RobotDescription, q: FloatArray, torques: FloatArray, std: FloatArray) -> FloatArray:
+    """log sum_f N(e; 0, R + P) of each link and of the end effector (n + 1,), up to a constant; see `touched_link`.
+
+    Each link's centre of mass stands for its place.
     """
-
-    def __init__(self, robot: RobotDescription) -> None:
-        self._robot = robot
-
-    def link(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
-        """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
-        return min(int(np.argmax(self.log_evidence(q, torques, std))) + 1, self._robot.n)
-
-    def log_evidence(self, q: FloatArray, torques: FloatArray, std: FloatArray) -> FloatArray:
-        """log sum_f N(e; 0, R + P) of each link and of the end effector (n + 1,), up to a constant; see `link`."""
-        robot, n = self._robot, self._robot.n
-        J = np.stack([*(com_jacobian(robot, q, link) for link in range(1, n + 1)), jacobian(robot, q, "ee")])
-        linear, angular = (part.swapaxes(1, 2) @ part for part in (J[:, :3], J[:, 3:]))
-        covariance = FORCES[:, None, None, None] ** 2 * (linear + LEVER**2 * angular) + np.diag(std**2)
-        L = np.linalg.cholesky(covariance)  # (sizes, places, n, n)
-        z = np.linalg.solve(L, np.broadcast_to(torques[:, None], (*L.shape[:3], 1)))[..., 0]
-        log_evidence = -0.5 * (z**2).sum(axis=2) - np.log(np.diagonal(L, axis1=2, axis2=3)).sum(axis=2)
-        return np.asarray(np.logaddexp.reduce(log_evidence, axis=0))
+    J = np.stack([*(com_jacobian(robot, q, link + 1) for link in range(robot.n)), jacobian(robot, q, "ee")])
+    linear, angular = (part.swapaxes(1, 2) @ part for part in (J[:, :3], J[:, 3:]))
+    covariance = FORCES[:, None, None, None] ** 2 * (linear + LEVER**2 * angular) + np.diag(std**2)
+    L = np.linalg.cholesky(covariance)  # (sizes, places, n, n)
+    z = np.linalg.solve(L, np.broadcast_to(torques[:, None], (*L.shape[:3], 1)))[..., 0]
+    log_evidence = -0.5 * (z**2).sum(axis=2) - np.log(np.diagonal(L, axis1=2, axis2=3)).sum(axis=2)
+    return np.asarray(np.logaddexp.reduce(log_evidence, axis=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,17 +18,15 @@ Options = TypeVar("Options", bound="PositiveOptions")
 
 @dataclass(frozen=True)
 class PositiveOptions:
-    """Base class of frozen dataclasses of positive numbers; fields named in `MAY_BE_ZERO` may be zero, too.
+    """Base class of frozen dataclasses of positive numbers; one may also be zero where zero is its default.
 
     Raises ArgumentError: a value is not a positive number.
     """
 
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset()
-
     def __post_init__(self) -> None:
         for field in fields(self):
             value = checks.number(getattr(self, field.name), field.name)
-            if value < 0.0 or (value == 0.0 and field.name not in self.MAY_BE_ZERO):
+            if value < 0.0 or value == 0.0 != field.default:
                 raise ArgumentError(f"{field.name}: expected a positive number, got {value:g}")
 
     @classmethod
@@ -61,8 +59,6 @@ class EstimatorOptions(PositiveOptions):
     max_gap_s: a longer silence restarts the filters.
     Raises ArgumentError: a value is not a positive number (`known_mass`: negative).
     """
-
-    MAY_BE_ZERO: ClassVar[frozenset[str]] = frozenset({"known_mass"})
 
     mass_std: float = 1.5
     com_std: float = 0.1

@@ -126,12 +126,12 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
 def _pauses_averaged(table: FloatArray, velocities: slice) -> FloatArray:
     """Rows, stamps first, with each stretch at rest replaced by its average."""
     still = np.abs(table[:, velocities]).max(axis=1) < PAUSE
-    parts = np.split(table, np.flatnonzero(np.diff(still)) + 1)
-    at_rest = np.split(still, np.flatnonzero(np.diff(still)) + 1)
-    return np.concatenate([
-        part.mean(axis=0, keepdims=True) if rest[0] and part[-1, 0] - part[0, 0] >= SHORTEST_PAUSE_S else part
-        for part, rest in zip(parts, at_rest, strict=True)
-    ])  # fmt: skip
+    starts = np.flatnonzero(np.diff(still, prepend=~still[0]))  # of stretches at rest and in motion, in turn
+    parts = np.split(table, starts[1:])
+    for k in np.flatnonzero(still[starts]):
+        if parts[k][-1, 0] - parts[k][0, 0] >= SHORTEST_PAUSE_S:
+            parts[k] = parts[k].mean(axis=0, keepdims=True)
+    return np.concatenate(parts)
 
 
 def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
@@ -160,7 +160,7 @@ def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
 def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.bool_]]:
     """The other run at the moments of the reference's rows (K), and which of these belong to the same motion."""
     features = [np.hstack((run.q / POSTURE, run.dq / VELOCITY)) for run in (reference, other)]
-    row, last = warp(features[0], features[1], FAR), len(other.stamp) - 1
+    row, last = warp(*features), len(other.stamp) - 1
     place = row.astype(float)
     for _ in range(2):  # to the moment between rows at which the postures are nearest
         before = np.clip(np.floor(place).astype(np.intp), 0, last - 1)
@@ -179,24 +179,21 @@ def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.boo
     return found, same
 
 
-def warp(first: FloatArray, second: FloatArray, most: float) -> NDArray[np.intp]:
+def warp(first: FloatArray, second: FloatArray) -> NDArray[np.intp]:
     """For each row of `first` (K, c), the row of `second` (M, c) on the cheapest monotone path with free ends.
 
-    A pair costs the square of its difference, `most` at most. A path enters row k from row k - 1 at the same or the
+    A pair costs the square of its difference, `FAR` at most. A path enters row k from row k - 1 at the same or the
     next m, and goes on within it: with C the sum of the costs up to m, total_m = C_m + min_j<=m (entered_j - C_j-1).
     """
     K, M = len(first), len(second)
-    total, diagonal, within = np.zeros(M), np.zeros((K, M), dtype=bool), np.zeros((K, M), dtype=bool)
+    diagonal, within = np.zeros((2, K, M), dtype=bool)
 
     def costs(k: int, m: slice | int) -> FloatArray:
-        return np.asarray(np.minimum(((first[k] - second[m]) ** 2).sum(axis=-1), most))
+        return np.asarray(np.minimum(((first[k] - second[m]) ** 2).sum(axis=-1), FAR))
 
-    for k in range(K):
-        cost = costs(k, slice(None))
-        if k == 0:
-            total = cost
-            continue
-        before = np.concatenate(([np.inf], total[:-1]))
+    total = costs(0, slice(None))
+    for k in range(1, K):
+        cost, before = costs(k, slice(None)), np.concatenate(([np.inf], total[:-1]))
         diagonal[k] = before < total
         entered, upto = np.minimum(total, before) + cost, np.cumsum(cost)
         least = np.minimum.accumulate(entered - upto)

@@ -141,18 +141,18 @@ def weigh_paired_runs(
     fit = _Fit(runs, count, robot.residual.std, settings.prior_std)
     mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.payloads()))
     covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]
+    first, kinds = runs[0], (runs[:count], runs[count:])
     if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
-        names = [", ".join(run.name for run in part) for part in (runs[:count], runs[count:])]
+        names = [", ".join(run.name for run in kind) for kind in kinds]
         raise DataError(
             f"{names[0]}: expected loaded runs that weigh more than the unloaded {names[1]}, got {mean[0]:.3f} kg; "
             "the runs look swapped"
         )
     _refuse_changes(fit, runs, count)
-    stamp, body = float(runs[0].stamp[-1]), ConsistentBody()
+    stamp, body = float(first.stamp[-1]), ConsistentBody()
     estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
     moving, still = fit.level * np.sqrt(1.0 + WHITE**2), fit.level * np.sqrt(2.0 + WHITE**2)
-    first, kinds = runs[0], (runs[:count], runs[count:])
-    with_load, without = (np.mean([run.y for run in part], axis=0) for part in kinds)
+    with_load, without = (np.mean([run.y for run in kind], axis=0) for kind in kinds)
     return PairedRuns(
         estimate=estimate,
         rest=RestCheck(_at_rest(runs, count, estimate.vector), still * np.sqrt(1.0 + 1.0 / len(unloaded))),
@@ -161,7 +161,7 @@ def weigh_paired_runs(
         stamp=first.stamp - first.begin,
         q=first.q,
         difference=with_load - without,
-        explained=np.mean([run.Y for run in runs[:count]], axis=0) @ estimate.vector,
+        explained=np.mean([run.Y for run in kinds[0]], axis=0) @ estimate.vector,
     )
 
 

@@ -59,7 +59,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.plausibility import Declaration, PlausibilityCheck
+from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import (
@@ -168,10 +168,7 @@ class PayloadEstimator:
         self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
-        declared = Declaration(
-            robot.name, o.max_mass, o.known_mass, not np.allclose(robot.T_flange_ee, np.eye(4)), robot.effort
-        )
-        self._plausibility = PlausibilityCheck(robot.residual.std, declared)
+        self._plausibility = PlausibilityCheck(robot, o)
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         self._detector = ChangeDetector(robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size)
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None

@@ -14,7 +14,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
-from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, replacing
 
@@ -80,12 +79,8 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     if missing:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
-        restored = PayloadMemory(
-            checks.exactly(memory["vector"], (PARAMETERS,), "memory.vector"),
-            checks.covariance(memory["covariance"], PARAMETERS, "memory.covariance"),
-            checks.exactly(memory["tare"], (PARAMETERS,), "memory.tare"),
-            None if memory.get("arm") is None else _arm_of(memory["arm"]),
-        )
+        arm = None if memory.get("arm") is None else _arm_of(memory["arm"])
+        restored = PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
         restored.check()
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
@@ -97,19 +92,20 @@ def _encoded(array: FloatArray) -> str:
     return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
 
 
+def _decoded(text: Any, name: str) -> FloatArray:
+    """The array (N,) of such a text."""
+    try:
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f8")
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: expected numbers in base64, got {text!r:.40}") from error
+    return checks.real_array(numbers, name)
+
+
 def _arm_of(content: object) -> ArmMemory:
     """What was learnt about the arm."""
     if not isinstance(content, dict) or set(content) != set(_ARM):
         raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
-    found = {}
-    for name, text in content.items():
-        try:
-            numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f8").astype(float)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {text!r:.40}") from error
-        found[name] = checks.real_array(numbers, f"memory.arm.{name}")
-    size = len(found["mean"])
-    if found["covariance"].size != size**2:
-        raise ArgumentError(f"memory.arm.covariance: expected {size**2} numbers, got {found['covariance'].size}")
-    found["covariance"] = checks.covariance(found["covariance"].reshape(size, size), size, "memory.arm.covariance")
-    return ArmMemory(**found)
+    mean, covariance, noise_ratio = (_decoded(content[name], f"memory.arm.{name}") for name in _ARM)
+    if covariance.size != mean.size**2:
+        raise ArgumentError(f"memory.arm.covariance: expected {mean.size**2} numbers, got {covariance.size}")
+    return ArmMemory(mean, covariance.reshape(mean.size, mean.size), noise_ratio)

@@ -14,14 +14,20 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
 
 _MASS_STD = 1e-3  # of a known mass: a kitchen scale's
 _SHAPE_STD = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
 _DENSITIES = (3.0, 23e3)  # kg/m^3: less than packaging foam, as much as osmium
 _MISFIT = 25.0  # chi-square of six, the freedom of the inertia; delays of 30 ms reach 22
 _TOLD = 0.1  # information, in units of the prior's, below which the data tells nothing in a direction
-_UPPER = np.triu_indices(3)
-_SIZES = {"box": "LX LY LZ", "cylinder": "RADIUS HEIGHT", "sphere": "RADIUS"}
+_FORMS = {
+    "box": ("LX LY LZ", (0, 1, 2), (12.0, 12.0, 12.0), 1.0),
+    "cylinder": ("RADIUS HEIGHT", (0, 0, 1), (4.0, 4.0, 12.0), math.pi),
+    "sphere": ("RADIUS", (0, 0, 0), (5.0, 5.0, 5.0), 4.0 / 3.0 * math.pi),
+}
+"""Sizes in words; which of them counts along x, y and z; its square over the second moment per kg; volume over the
+product of the three."""
 
 
 @dataclass(frozen=True)
@@ -37,48 +43,35 @@ class Shape:
     sizes: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        expected = _SIZES.get(self.name)
-        if expected is None or len(self.sizes) != len(expected.split()) or not all(0.0 < s < 10.0 for s in self.sizes):
-            forms = ", ".join(f'"{name} {sizes}"' for name, sizes in _SIZES.items())
-            got = " ".join([self.name, *(f"{size:g}" for size in self.sizes)])
-            raise ArgumentError(f'shape: expected one of {forms} with positive sizes in m, got "{got}"')
-
-    @classmethod
-    def parse(cls, text: str) -> Shape:
-        """From text such as "box 0.1 0.05 0.2"."""
-        name, *sizes = text.split() or [""]
-        try:
-            return cls(name, tuple(float(size) for size in sizes))
-        except ValueError as error:
-            if isinstance(error, ArgumentError):
-                raise
-            raise ArgumentError(f'shape: expected a name and sizes in m, got "{text}"') from None
+        expected = _FORMS.get(self.name, ("",))[0].split()
+        if len(self.sizes) != len(expected) or not expected or not all(0.0 < size < 10.0 for size in self.sizes):
+            forms = ", ".join(f'"{name} {sizes}"' for name, (sizes, *_) in _FORMS.items())
+            raise ArgumentError(f'shape: expected one of {forms} with positive sizes in m, got "{self}"')
 
     @classmethod
     def of(cls, shape: Shape | str | None) -> Shape | None:
-        """A shape as it is, or from text; None for an unknown shape."""
-        return cls.parse(shape) if isinstance(shape, str) else shape
+        """A shape from text such as "box 0.1 0.05 0.2", or as it is; None for an unknown shape."""
+        if not isinstance(shape, str):
+            return shape
+        name, *words = shape.split() or [""]
+        try:
+            sizes = tuple(float(word) for word in words)
+        except ValueError as error:
+            raise ArgumentError(f'shape: expected a name and sizes in m, got "{shape}"') from error
+        return cls(name, sizes)
 
     @property
     def unit_inertia(self) -> FloatArray:
         """(3, 3), m^2: inertia about the centre of mass per kg, tr(S) 1 - S of the second moments S."""
-        if self.name == "box":
-            second = np.square(self.sizes) / 12.0
-        elif self.name == "cylinder":
-            radius, height = np.square(self.sizes)
-            second = np.array([radius / 4.0, radius / 4.0, height / 12.0])
-        else:
-            second = np.full(3, self.sizes[0] ** 2 / 5.0)
+        _, along, divisors, _ = _FORMS[self.name]
+        second = np.take(self.sizes, along) ** 2 / divisors
         return np.diag(second.sum() - second)
 
     @property
     def volume(self) -> float:
         """m^3."""
-        if self.name == "box":
-            return math.prod(self.sizes)
-        if self.name == "cylinder":
-            return math.pi * self.sizes[0] ** 2 * self.sizes[1]
-        return 4.0 / 3.0 * math.pi * self.sizes[0] ** 3
+        _, along, _, factor = _FORMS[self.name]
+        return factor * math.prod(np.take(self.sizes, along))
 
     def __str__(self) -> str:
         return " ".join([self.name, *(f"{size:g}" for size in self.sizes)])
@@ -102,8 +95,8 @@ def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -
     The covariance of the inertia is that of mass and first moments to first order, and a tenth of m K.
     """
     slope = _shape_slope(vector, shape)
-    variance = np.concatenate((np.zeros(4), _SHAPE_STD * vector[0] * np.max(shape.unit_inertia) * np.ones(6)))
-    return _with_shape(vector, shape), slope @ covariance[:4, :4] @ slope.T + np.diag(variance**2)
+    std = np.repeat((0.0, _SHAPE_STD * vector[0] * np.max(shape.unit_inertia)), (4, 6))
+    return _with_shape(vector, shape), slope @ covariance[:4, :4] @ slope.T + np.diag(std**2)
 
 
 def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_covariance: FloatArray) -> str:
@@ -138,18 +131,14 @@ def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_
 
 
 def _with_shape(vector: FloatArray, shape: Shape) -> FloatArray:
-    """Vector (10,) of the same mass and first moments h: I = m K + (h'h 1 - h h') / m, K the inertia per kg."""
-    mass, h = vector[0], vector[1:4]
-    inertia = mass * shape.unit_inertia + (h @ h * np.eye(3) - np.outer(h, h)) / mass
-    return np.concatenate((vector[:4], inertia[_UPPER]))
+    """Vector (10,) of the same mass and first moments."""
+    mass = vector[0]
+    return InertialParameters(mass, vector[1:4] / mass, mass * shape.unit_inertia).vector
 
 
 def _shape_slope(vector: FloatArray, shape: Shape) -> FloatArray:
-    """Derivatives (10, 4) of `_with_shape` with respect to mass and first moments."""
-    mass, h, K = vector[0], vector[1:4], shape.unit_inertia
-    slope = np.zeros((10, 4))
-    slope[:4] = np.eye(4)
-    slope[4:, 0] = (K - (h @ h * np.eye(3) - np.outer(h, h)) / mass**2)[_UPPER]
-    for axis, e in enumerate(np.eye(3)):
-        slope[4:, 1 + axis] = ((2.0 * h[axis] * np.eye(3) - np.outer(e, h) - np.outer(h, e)) / mass)[_UPPER]
-    return slope
+    """Derivatives (10, 4) of `_with_shape` with respect to mass m and first moments h: I = m K + (h'h 1 - h h') / m."""
+    mass, h = vector[0], vector[1:4]
+    changes = [shape.unit_inertia - (h @ h * np.eye(3) - np.outer(h, h)) / mass**2]
+    changes += [(2.0 * (h @ e) * np.eye(3) - np.outer(e, h) - np.outer(h, e)) / mass for e in np.eye(3)]
+    return np.vstack((np.eye(4), np.transpose([six_from_symmetric(change) for change in changes])))

@@ -26,7 +26,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, invert, solve
+from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -113,29 +113,17 @@ def linearise(phi, information, U, theta, pull, gradient, curvature):
 
 
 @compiled
-def copy_rows(source, target):
-    """target <- source, (n, m)."""
-    for i in range(source.shape[0]):
-        for k in range(source.shape[1]):
-            target[i, k] = source[i, k]
-
-
-@compiled
-def nearest_body(phi, target, covariance, iterations, theta):
+def nearest_body(phi, target, information, iterations, theta):
     """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
-    size = (PARAMETERS, PARAMETERS)
-    information, curvature, damped, U = scratch(size), scratch(size), scratch(size), scratch((4, 4))
-    gradient, step, trial, pull = scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS), scratch(PARAMETERS)
-    copy_rows(covariance, damped)
-    invert(damped, information)
+    curvature, gradient = scratch((PARAMETERS, PARAMETERS)), scratch(PARAMETERS)
+    U, trial, pull = scratch((4, 4)), scratch(PARAMETERS), scratch(PARAMETERS)
     damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
     for _ in range(iterations):
         linearise(phi, information, U, theta, pull, gradient, curvature)
         gain = 0.0
         for _ in range(TRIES):
-            copy_rows(curvature, damped)
+            damped, step = curvature.copy(), gradient.copy()
             for i in range(PARAMETERS):
-                step[i] = gradient[i]
                 damped[i, i] += damping * curvature[i, i] + 1e-9
             factorise(damped)
             solve(damped, step)
@@ -176,7 +164,7 @@ class ConsistentBody:
             self._phi[0] = 0.5 * math.log(mass)
             self._phi[7:] = np.minimum(np.maximum(vector[COM] / max(mass, 0.1), -0.3), 0.3)
         theta = np.empty(PARAMETERS)
-        nearest_body(self._phi, vector, covariance, iterations, theta)
+        nearest_body(self._phi, vector, np.linalg.inv(covariance), iterations, theta)
         # Below the least mass the exponential would run to minus infinity for nothing.
         self._phi[0] = max(self._phi[0], 0.5 * math.log(LEAST_MASS))
         return theta
@@ -203,9 +191,8 @@ def published_estimate(
     covariance = covariance.copy()
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
     vector = body.nearest(mean, covariance) if mean.any() else mean  # before the first sample
-    share = min(
-        1.0, options.max_mass / max(vector[0], LEAST_MASS)
-    )  # the body weighs no more, if need be at less density
+    # The body weighs no more than the heaviest, if need be at less density.
+    share = min(1.0, options.max_mass / max(vector[0], LEAST_MASS))
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2
     vector = share * vector
     if shape is not None and mean.any():

@@ -9,7 +9,6 @@ estimate is that of a smoother.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,15 +80,11 @@ def _segments(
         state = state.conditioned(places[k], nothing, nothing)
     found = []
     for k, place in enumerate(places):
+        mean, P = state.mean[place].copy(), state.covariance[place, place].copy()
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
-        P = state.covariance[place, place]
         if k in empty:
-            P, status = np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-        estimate = published_estimate(
-            state.mean[place].copy(), P.copy(), estimator.options, None if k in empty else estimator.shape,
-            ConsistentBody(), stamp=ends[k], status=status,
-        )  # fmt: skip
-        if k in empty:
-            estimate = replace(estimate, vector=nothing)
+            mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
+        known = estimator.options, estimator.shape, ConsistentBody()
+        estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status)
         found.append(PayloadSegment(onsets[k], ends[k], float(motion[k]), estimate))
     return tuple(found)

@@ -22,6 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.robot import RobotDescription
@@ -32,6 +33,11 @@ OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG = "outside joint limits", "velocity beyond 
 JUMP, VELOCITY_JUMP, TORQUE_JUMP = "position jump", "velocity jump", "torque jump"
 IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
 """Reasons for which `SampleGate` refuses a sample."""
+_QUANTITIES = (
+    ("q", "rad", OUTSIDE_LIMITS, JUMP),
+    ("dq", "rad/s", TOO_FAST, VELOCITY_JUMP),
+    ("tau", "N m", TOO_STRONG, TORQUE_JUMP),
+)
 
 POSITION_MARGIN = 0.1  # rad or m beyond the limits: tolerances of mounting and calibration
 LIMIT_FACTOR = 2.0  # on velocity and effort limits, which arms exceed a little in reflexes and collisions
@@ -61,41 +67,27 @@ _COUNT, _TIME, _STEP, _OFF, _PATH = range(5)
 
 
 @compiled
-def within(q, dq, tau, limits):
-    """Whether a sample is within `limits` (4, n): least and largest position, speed, torque."""
-    for i in range(q.shape[0]):
-        if not (limits[0, i] < q[i] < limits[1, i] and abs(dq[i]) < limits[2, i] and abs(tau[i]) < limits[3, i]):
+def beyond(sample, centre, most, dt):
+    """The first of q, dq and tau, 0 to 2, that a joint has off `centre` (3, n) by most[0] + most[1] dt (3, n); else 3.
+
+    Nothing is off nan.
+    """
+    for which in range(3):
+        for i in range(sample.shape[1]):
+            if abs(sample[which, i] - centre[which, i]) >= most[0, which, i] + most[1, which, i] * dt:
+                return which
+    return 3
+
+
+@compiled
+def repeats(sample, last):
+    """Whether a sample (3, n) of a moving arm repeats the last one bit for bit: measurements never do."""
+    moving = False
+    for i in range(sample.shape[1]):
+        if last[0, i] != sample[0, i] or last[1, i] != sample[1, i] or last[2, i] != sample[2, i]:
             return False
-    return True
-
-
-@compiled
-def reaches(q, dq, dt, before, limits):
-    """Whether an arm of state `before` (q, dq, ..) can be at q, dq (n,) `dt` s later; from nan it can be anywhere."""
-    for i in range(q.shape[0]):
-        far = abs(q[i] - before[0, i]) >= JUMP_TOLERANCE + dt * limits[2, i]
-        if far or abs(dq[i] - before[1, i]) >= (STOP_SHARE + dt / STOP_TIME) * limits[2, i] / LIMIT_FACTOR:
-            return False
-    return True
-
-
-@compiled
-def torque_steps(tau, before, dt, limits):
-    """Whether a torque has changed since `before` (n,), `dt` s ago, by more than a payload can."""
-    for i in range(tau.shape[0]):
-        if abs(tau[i] - before[i]) > (STEP_SHARE + dt / STEP_TIME) * limits[3, i] / LIMIT_FACTOR:
-            return True
-    return False
-
-
-@compiled
-def repeats(last, q, dq, tau):
-    """Whether a sample of a moving arm repeats the last one (3, n) bit for bit: measurements never do."""
-    same, moving = True, False
-    for i in range(dq.shape[0]):
-        same = same and last[0, i] == q[i] and last[1, i] == dq[i] and last[2, i] == tau[i]
-        moving = moving or dq[i] != 0.0
-    return same and moving
+        moving = moving or sample[1, i] != 0.0
+    return moving
 
 
 @compiled
@@ -105,17 +97,20 @@ def is_gap(dt, before, max_gap):
 
 
 @compiled
-def follow_motion(dt, q, dq, last, moved, window):
-    """Add a sample to the window, in place; whether it is complete. `last`, `moved` (2, n): q and dq; D and V."""
+def follow_motion(dt, sample, last, moved, window):
+    """Add a sample (3, n) to the window and to `last`, in place; whether the window is complete.
+
+    `moved` (2, n): D and V.
+    """
     most = 0.0
-    for i in range(q.shape[0]):
-        step, integral = q[i] - last[0, i], 0.5 * (dq[i] + last[1, i]) * dt
+    for i in range(sample.shape[1]):
+        step, integral = sample[0, i] - last[0, i], 0.5 * (sample[1, i] + last[1, i]) * dt
         moved[0, i] += step
         moved[1, i] += integral
         window[_OFF] += abs(step - integral)
         window[_PATH] += abs(integral)
         most = max(most, abs(moved[0, i]), abs(moved[1, i]))
-        last[0, i], last[1, i] = q[i], dq[i]
+        last[0, i], last[1, i], last[2, i] = sample[0, i], sample[1, i], sample[2, i]
     window[_COUNT] += 1.0
     window[_TIME] += dt
     window[_STEP] = max(window[_STEP], dt)
@@ -123,24 +118,23 @@ def follow_motion(dt, q, dq, last, moved, window):
 
 
 @compiled
-def usual_samples(stamp, q, dq, tau, last_stamp, before, max_gap, last, limits, motion, moved, window, steps):
+def usual_samples(stamp, q, dq, tau, last_stamp, before, max_gap, middle, widest, most, last, moved, window, steps):
     """How many samples of N are used without further ado, and whether the last one completes the kinematic window.
 
     `steps` (N,): s before each. `last` (3, n) and the arrays of the kinematic check follow, in place.
     """
+    sample = scratch(last.shape)
     for k in range(stamp.shape[0]):
         dt = stamp[k] - last_stamp
-        if is_gap(dt, before, max_gap) or not within(q[k], dq[k], tau[k], limits):
+        for i in range(q.shape[1]):
+            sample[0, i], sample[1, i], sample[2, i] = q[k, i], dq[k, i], tau[k, i]
+        if is_gap(dt, before, max_gap) or beyond(sample, middle, widest, 0.0) < 3:
             return k, False
-        if not reaches(q[k], dq[k], dt, last, limits) or torque_steps(tau[k], last[2], dt, limits):
-            return k, False
-        if repeats(last, q[k], dq[k], tau[k]):
+        if beyond(sample, last, most, dt) < 3 or repeats(sample, last):
             return k, False
         steps[k] = before = dt
         last_stamp = stamp[k]
-        for i in range(q.shape[1]):
-            last[0, i], last[1, i], last[2, i] = q[k, i], dq[k, i], tau[k, i]
-        if follow_motion(dt, q[k], dq[k], motion, moved, window):
+        if follow_motion(dt, sample, last, moved, window):
             return k + 1, True
     return stamp.shape[0], False
 
@@ -151,16 +145,24 @@ class SampleGate:
     robot: whose joint limits apply.
 
     stamp: s, of the last accepted sample; -inf before the first. last: (3, n), its q, dq and tau.
+    limits: middle (3, n) of what q, dq and tau may be, and how far off it they may be, as of `beyond`.
+    most: (2, 3, n), by how much they may change.
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        limits, self._robot = robot.limits, robot
-        self.limits = np.array([
-            limits.lower - POSITION_MARGIN, limits.upper + POSITION_MARGIN, LIMIT_FACTOR * limits.velocity,
-            LIMIT_FACTOR * limits.effort,
+        limits, self._robot, n = robot.limits, robot, robot.n
+        v, tau, still = limits.velocity, limits.effort, np.zeros((3, n))
+        half = 0.5 * (limits.upper - limits.lower) + POSITION_MARGIN
+        self.limits = (
+            np.array([limits.lower - POSITION_MARGIN + half, *still[:2]]),
+            np.array([(half, LIMIT_FACTOR * v, LIMIT_FACTOR * tau), still]),
+        )
+        self.most = np.array([
+            (np.full(n, JUMP_TOLERANCE), STOP_SHARE * v, STEP_SHARE * tau),
+            (LIMIT_FACTOR * v, v / STOP_TIME, tau / STEP_TIME),
         ])  # fmt: skip
-        self.stamp, self.last = -math.inf, np.full((3, robot.n), math.nan)
-        self._refused_at, self._refused = -math.inf, np.zeros((2, robot.n))
+        self.stamp, self.last = -math.inf, np.full((3, n), math.nan)
+        self._refused_at, self._refused = -math.inf, self.last
         self._agreeing, self._agree_since = 0, -math.inf
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
@@ -168,66 +170,54 @@ class SampleGate:
 
         Raises SampleError: the arm cannot have measured it. The gate compares later samples with the last accepted one.
         """
-        self.examine(stamp, q, dq, tau)
+        sample = np.array((q, dq, tau))
+        self.examine(stamp, sample)
         if not 0.0 <= self.stamp - stamp <= STAMP_JUMP:  # a sample that came late says nothing of the next one
-            self.stamp = stamp
-            self.last[0], self.last[1], self.last[2] = q, dq, tau
+            self.last[:] = sample
+            self.go_on(stamp)
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
         self.stamp, self._agreeing = stamp, 0
 
-    def examine(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray, torques_step: bool = True) -> None:
+    def examine(self, stamp: float, sample: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
-        if not within(q, dq, tau, self.limits):
-            raise self._beyond(q, dq, tau)
-        dt, since = stamp - self.stamp, stamp - self._refused_at
-        if not (dt <= 0.0 or reaches(q, dq, dt, self.last, self.limits)):
-            agrees = self._agreeing > 0 and (since <= 0.0 or reaches(q, dq, since, self._refused, self.limits))
-            self._agreeing = self._agreeing + 1 if agrees else 1
-            if self._agreeing == 1:
-                self._agree_since = stamp
+        which = beyond(sample, *self.limits, 0.0)
+        if which < 3:
+            raise self._outside(which, sample[which])
+        dt = stamp - self.stamp
+        which = beyond(sample, self.last, self.most, abs(dt))
+        if which < 2 and dt > 0.0:
+            since = stamp - self._refused_at
+            if self._agreeing == 0 or (since > 0.0 and beyond(sample, self._refused, self.most, since) < 2):
+                self._agreeing, self._agree_since = 0, stamp
+            self._agreeing += 1
+            self._refused_at, self._refused = stamp, sample
             if self._agreeing < PERSISTENCE or stamp - self._agree_since < FAULT:
-                self._refused_at, self._refused = stamp, np.array([q, dq])
-                raise self._jumped(dt, q, dq, tau)
+                raise self._jumped(which, sample[which], dt)
         self._agreeing = 0
-        if not torques_step and torque_steps(tau, self.last[2], abs(dt), self.limits):
-            raise self._jumped(abs(dt), self.last[0], self.last[1], tau)
+        if which == 2 and not torques_step:
+            raise self._jumped(which, sample[which], abs(dt))
 
-    def _beyond(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> SampleError:
+    def _outside(self, which: int, values: FloatArray) -> SampleError:
         """What is beyond the limits, in words."""
-        outside, of, limits = np.maximum(self.limits[0] - q, q - self.limits[1]), self._robot.name, self._robot.limits
-        if outside.max() >= 0.0:
-            joint = int(np.argmax(outside))
-            return SampleError(
-                f"q: expected {limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad for joint {joint + 1} of "
-                f"{of}, got {q[joint]:.4g}: degrees, or another arm?",
-                OUTSIDE_LIMITS,
-            )
-        size = np.abs((dq, tau))
-        which, joint = divmod(int(np.argmax(size / self.limits[2:])), size.shape[1])
-        name, unit, reason = (("dq", "rad/s", TOO_FAST), ("tau", "N m", TOO_STRONG))[which]
-        return SampleError(
-            f"{name}: expected at most {self.limits[2 + which, joint]:.4g} {unit} for joint {joint + 1} of {of}, got "
-            f"{size[which, joint]:.4g}: is it in {unit}?",
-            reason,
-        )
+        (middle, (widest, _)), (name, unit, reason, _) = self.limits, _QUANTITIES[which]
+        joint = int(np.argmax(np.abs(values - middle[which]) - widest[which]))
+        got, limits, of = values[joint], self._robot.limits, f"for joint {joint + 1} of {self._robot.name}"
+        if which == 0:
+            expected = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad {of}"
+            return SampleError(f"q: expected {expected}, got {got:.4g}: degrees, or another arm?", reason)
+        expected = f"at most {widest[which, joint]:.4g} {unit} {of}"
+        return SampleError(f"{name}: expected {expected}, got {abs(got):.4g}: is it in {unit}?", reason)
 
-    def _jumped(self, dt: float, *sample: FloatArray) -> SampleError:
+    def _jumped(self, which: int, values: FloatArray, dt: float) -> SampleError:
         """What has changed in `dt` s by more than it can, in words."""
-        most = (
-            JUMP_TOLERANCE + dt * self.limits[2],
-            (STOP_SHARE + dt / STOP_TIME) * self.limits[2] / LIMIT_FACTOR,
-            (STEP_SHARE + dt / STEP_TIME) * self.limits[3] / LIMIT_FACTOR,
-        )
-        change = np.abs(np.array(sample) - self.last)
-        which = int(np.argmax((change >= most).any(axis=1)))
-        joint = int(np.argmax(change[which] - most[which]))
-        name, unit, reason = (("q", "rad", JUMP), ("dq", "rad/s", VELOCITY_JUMP), ("tau", "N m", TORQUE_JUMP))[which]
+        most, change = self.most[0, which] + dt * self.most[1, which], np.abs(values - self.last[which])
+        joint, (name, unit, _, reason) = int(np.argmax(change - most)), _QUANTITIES[which]
         remedy = ": two robots on one topic?" if reason in IMPLAUSIBLE else ""
         return SampleError(
-            f"{name}: expected a change of at most {most[which][joint]:.3g} {unit} within {dt:.4g} s, got one of "
-            f"{change[which, joint]:.3g} {unit} of joint {joint + 1}{remedy}",
+            f"{name}: expected a change of at most {most[joint]:.3g} {unit} within {dt:.4g} s, got one of "
+            f"{change[joint]:.3g} {unit} of joint {joint + 1}{remedy}",
             reason,
         )
 
@@ -237,26 +227,26 @@ class KinematicCheck:
 
     n: joints.
 
-    arrays: the arguments of `follow_motion` from `last` on.
+    window: the arguments of `follow_motion` from `moved` on.
     problem: one sentence with cause and remedy while positions, velocities and stamps disagree; else empty.
     """
 
     def __init__(self, n: int) -> None:
-        self.arrays = np.full((2, n), math.nan), np.zeros((2, n)), np.zeros(5)
+        self.window = np.zeros((2, n)), np.zeros(5)
         self._products = np.zeros(3)  # means of D'D, D'V, V'V
         self._to_and_fro, self._windows, self.problem = 0.0, 0, ""
 
-    def follow(self, dt: float, q: FloatArray, dq: FloatArray) -> None:
-        """Follow a sample that came `dt` s after the last one: (n,), rad; (n,), rad/s."""
+    def follow(self, dt: float, sample: FloatArray, last: FloatArray) -> None:
+        """Follow a sample (3, n) that came `dt` s after `last` (3, n), which becomes it."""
         if not 0.0 < dt < math.inf:
-            self.arrays[0][0], self.arrays[0][1] = q, dq
+            last[:] = sample
             self._start_window()
-        elif follow_motion(dt, q, dq, *self.arrays):
+        elif follow_motion(dt, sample, last, *self.window):
             self.judge()
 
     def judge(self) -> None:
         """Take the window, which is complete, into account, renew `problem`, and start another one."""
-        (D, V), window = self.arrays[1], self.arrays[2]
+        (D, V), window = self.window
         products = np.array([D @ D, D @ V, V @ V])
         largest = max(products[0], products[2])
         coarse = window[_STEP] > COARSE and products[2] < FAR_MORE**2 * products[0]
@@ -271,7 +261,7 @@ class KinematicCheck:
         self._start_window()
 
     def _start_window(self) -> None:
-        self.arrays[1][:], self.arrays[2][:] = 0.0, 0.0
+        self.window[0][:] = self.window[1][:] = 0.0
 
     def _found(self) -> str:
         DD, DV, VV = self._products
@@ -333,8 +323,8 @@ class SampleValidator:
         while k < len(stamp):
             rest = slice(k, len(stamp))
             count, complete = usual_samples(
-                stamp[rest], q[rest], dq[rest], tau[rest], gate.stamp, self._before, self._max_gap, gate.last,
-                gate.limits, *self._kinematics.arrays, steps[rest],
+                stamp[rest], q[rest], dq[rest], tau[rest], gate.stamp, self._before, self._max_gap, *gate.limits,
+                gate.most, gate.last, *self._kinematics.window, steps[rest],
             )  # fmt: skip
             if count:
                 k += count
@@ -347,12 +337,12 @@ class SampleValidator:
                 if count == len(stamp):
                     return np.arange(count), steps
             else:
-                steps[k] = self._consider(float(stamp[k]), q[k], dq[k], tau[k])
+                steps[k] = self._consider(float(stamp[k]), np.array((q[k], dq[k], tau[k])))
                 k += 1
         kept = np.flatnonzero(steps >= 0.0)
-        return kept, steps if len(kept) == len(steps) else steps[kept]
+        return kept, steps[kept]
 
-    def _consider(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> float:
+    def _consider(self, stamp: float, sample: FloatArray) -> float:
         """A sample that is not a usual one: s since the last one, 0 to restart the filters, -1 to ignore it."""
         gate, counts = self._gate, self.counts
         dt = stamp - gate.stamp
@@ -360,23 +350,22 @@ class SampleValidator:
             counts.duplicate += dt == 0.0
             counts.backward += dt < 0.0
             return -1.0
-        if repeats(gate.last, q, dq, tau):
+        if repeats(sample, gate.last):
             counts.frozen += 1
             return -1.0
         try:
-            gate.examine(stamp, q, dq, tau, torques_step=False)
+            gate.examine(stamp, sample, torques_step=False)
         except SampleError as error:
             counts.implausible[error.reason] += 1
             self._refused += (1.0 - self._refused) / REFUSAL_MEMORY
             self._refusal = str(error)
             return -1.0
         self._refused -= self._refused / REFUSAL_MEMORY
-        self._kinematics.follow(dt, q, dq)
+        self._kinematics.follow(dt, sample, gate.last)
         restart = is_gap(dt, self._before, self._max_gap)
         counts.used += 1
         counts.gaps += restart and math.isfinite(gate.stamp)
         self._before = abs(dt)
-        gate.last[0], gate.last[1], gate.last[2] = q, dq, tau
         gate.go_on(stamp)
         return 0.0 if restart else dt
 

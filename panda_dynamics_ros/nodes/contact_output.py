@@ -12,7 +12,7 @@ from rclpy.node import Node
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
-from panda_dynamics_ros.estimation import Contact, ContactOptions, WrenchEstimator
+from panda_dynamics_ros.estimation import Contact, ContactOptions, contact_wrench
 from panda_dynamics_ros.estimation.contact import PAYLOAD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
@@ -95,7 +95,6 @@ class ContactOutput:
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
         self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
-        self._wrench_estimator = WrenchEstimator(samples.robot)
 
     def _wrench_message(self, stamp: Time, wrench: FloatArray) -> WrenchStamped:
         return conversions.stamped_message(WrenchStamped, stamp, self._input.base_frame, wrench)
@@ -118,7 +117,7 @@ class ContactOutput:
         status, stamp_ns = self.diagnostic(), conversions.nanoseconds(sample.header_stamp)
         self._contacts.publish(status)
         self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
-        wrench = self._wrench_estimator.estimate(sample.q, contact.torques).wrench
+        wrench = contact_wrench(self._input.robot, sample.q, contact.torques).wrench
         self._stamped_wrench.publish(self._wrench_message(sample.header_stamp, wrench))
 
     def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.robot_state import robot_state
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, WrenchEstimator
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, contact_wrench
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
@@ -57,7 +57,6 @@ class DynamicsNode(Node):
         self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
         self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", conversions.o_t_ee_message, 16)
         self._contact = ContactOutput(self, samples, lambda: self.monitor.contact_detector.largest_ratio)
-        self._wrenches = WrenchEstimator(samples.robot)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")
         self._diagnostics = Diagnostics(self, lambda: (samples.diagnostic(), self._contact.diagnostic(self._payload)))
@@ -77,7 +76,7 @@ class DynamicsNode(Node):
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
         """Publish the estimators' results for samples that were answered before."""
         q, contacts = np.array([sample.q for sample in samples]), dict(rows.contacts)
-        wrenches = self._wrenches.wrenches(q, rows.external_torques, rows.unexplained)
+        wrenches = contact_wrench(self.monitor.robot, q, rows.external_torques, rows.unexplained).wrench
         for k, sample in enumerate(samples):
             self._external.publish(sample.header_stamp, rows.external_torques[k])
             self._contact.publish(sample, wrenches[k], contacts.get(k))

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, WrenchEstimator
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
@@ -120,7 +119,6 @@ class Follower:
 
     def __init__(self, robot: RobotDescription, **options: Any) -> None:
         self.monitor, self._robot = ArmMonitor(robot, **options), robot
-        self._wrenches = WrenchEstimator(robot)
         self._stamps: list[FloatArray] = []
         self._settled, self.samples, self._force = 0, 0, 0.0
         self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
@@ -227,9 +225,8 @@ class Follower:
                 self._change_contact(change[1])
             if self._contact is not None:
                 part = slice(first, end)
-                arrays = checks.for_kernel(q[part]), found.external_torques[part], found.unexplained[part]
-                wrenches = self._wrenches.wrenches(*arrays)
-                forces = np.sqrt((wrenches[:, :3] ** 2).sum(axis=1))
+                arrays = q[part], found.external_torques[part], found.unexplained[part]
+                forces = np.linalg.norm(contact_wrench(self._robot, *arrays).wrench[:, :3], axis=1)
                 self._force = max(self._force, float(forces.max(initial=0.0)))
 
     def _change_contact(self, contact: Contact) -> None:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate, Shape, WrenchEstimator
+from panda_dynamics_ros.estimation import PayloadEstimate, Shape, contact_wrench
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
@@ -143,13 +142,15 @@ def replay(
     Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
     follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
-    touched, (external, residual, unexplained) = np.zeros(count, dtype=np.intp), np.empty((3, count, n))
+    touched, wrench = np.zeros(count, dtype=np.intp), np.empty((count, 6))
+    external, residual = np.empty((2, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
     published: dict[int, PayloadEstimate] = {}
     for first in range(0, count, AT_ONCE):
         part = slice(first, first + AT_ONCE)
         found = follower.add(data.stamp[part], data.q[part], data.dq[part], data.tau[part])
-        external[part], residual[part], unexplained[part] = found[:3]
+        external[part], residual[part], unexplained = found[:3]
+        wrench[part] = contact_wrench(robot, data.q[part], external[part], unexplained).wrench
         estimates += [(first + k, estimate) for k, estimate, _ in found.estimates]
         published |= {first + k: estimate for k, estimate, is_due in found.estimates if is_due}
         for k, contact in found.contacts:
@@ -169,7 +170,7 @@ def replay(
         gravity_torques=robot.gravity_torques(data.q),
         coriolis_torques=robot.coriolis_torques(data.q, data.dq),
         external_torques=external,
-        contact_wrench=WrenchEstimator(robot).wrenches(checks.for_kernel(data.q), external, unexplained),
+        contact_wrench=wrench,
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,

@@ -5,7 +5,7 @@ sensor at the flange, where a finger pushes, or an object is put on it."""
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.estimation import ArmMonitor, ContactDetector
@@ -100,19 +100,16 @@ def test_wrong_friction_that_turns_is_no_contact(panda, motion, clean):
     assert run(ContactDetector(panda), motion, clean + wrong) == []
 
 
-def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion, clean):
-    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
-    detector = ContactDetector(panda, longest_s=0.8)
-    (contact,) = run(detector, motion, carried)
+def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion):
+    (contact,) = run(ContactDetector(panda, longest_s=0.8), motion, carried(panda, motion, AT))
     assert contact.start - AT < 0.05
     assert contact.ended_by == "steady"
     assert contact.end == pytest.approx(contact.start + 0.8, abs=0.002)
 
 
-def test_a_payload_that_is_told_of_explains_its_contact(panda, motion, clean):
+def test_a_payload_that_is_told_of_explains_its_contact(panda, motion):
     """As the payload estimator does: it says what was picked up some 100 ms later."""
-    carried = np.where((motion.stamp >= AT)[:, None], torques(panda, motion, PAYLOAD), clean)
-    (contact,) = run(ContactDetector(panda), motion, carried, [(AT + 0.1, PAYLOAD)])
+    (contact,) = run(ContactDetector(panda), motion, carried(panda, motion, AT), [(AT + 0.1, PAYLOAD)])
     assert contact.ended_by == "payload"
     assert contact.end - AT < 0.3
 
@@ -136,21 +133,9 @@ def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
     assert not detector.contact.lasts
 
 
+QUIET = 2.0  # N, below which for 1 s before, a push begins
 PUSHED = ["793c8b5_data_PF_1", "793c8b5_data_PF_3", "8156ae8_data_pf_2", "8156ae8_data_raw_1"]
 """Those in which a push begins after a second of quiet."""
-NOTICED, QUIET, PUSH = 0.15, 2.0, 4.0  # s after, and N below which for 1 s before, a push begins at ..
-
-
-def monitored(panda, name):
-    """Stamps of events and begins of contacts, kinds of the events, and stamp and size of the sensor's force."""
-    log = np.genfromtxt(public_log(f"panda_wrist_ft/{name}.csv"), delimiter=",", names=True)
-    columns = {field: np.column_stack([log[f"{field}{k}"] for k in range(1, 8)]) for field in ("q", "dq", "tau_ext")}
-    tau = panda.gravity_torques(columns["q"]) + columns["tau_ext"]
-    found = ArmMonitor(panda).update_rows(log["t"], columns["q"], columns["dq"], tau)
-    events = [estimate.event for _, estimate, _ in found.estimates if estimate.event]
-    contacts = {contact.start for _, contact in found.contacts}
-    force = np.linalg.norm(np.column_stack([log[name] for name in ("fx", "fy", "fz")]), axis=1)
-    return sorted({*contacts, *(event.stamp for event in events)}), events, log["t"], force
 
 
 def begins(stamp, force, least):
@@ -163,22 +148,21 @@ def begins(stamp, force, least):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PUSHED)
-def test_pushes_are_noticed(panda, name):
-    """Within 0.15 s after 4 N; it may be before, while the force rises."""
-    noticed, events, stamp, force = monitored(panda, name)
-    starts = begins(stamp, force, PUSH)
+@pytest.mark.parametrize(
+    ("name", "least", "within"),
+    [*((name, 4.0, 0.15) for name in PUSHED), *((f"data_pos_{k}", 2.5, 1.0) for k in range(1, 6))],
+)
+def test_pushes_and_objects_are_noticed(panda, name, least, within):
+    """Pushes within 0.15 s after 4 N; it may be before, while the force rises. Objects of 0.308 kg are put on by hand
+    within half a second or so; the arm does not move, so that they stay a load."""
+    log = np.genfromtxt(public_log(f"panda_wrist_ft/{name}.csv"), delimiter=",", names=True)
+    q, dq, external = (np.column_stack([log[f"{field}{k}"] for k in range(1, 8)]) for field in ("q", "dq", "tau_ext"))
+    found = ArmMonitor(panda).update_rows(log["t"], q, dq, panda.gravity_torques(q) + external)
+    events = [estimate.event for _, estimate, _ in found.estimates if estimate.event]
+    noticed = [event.stamp for event in events] + [contact.start for _, contact in found.contacts]
+    force = np.linalg.norm(np.column_stack([log[axis] for axis in ("fx", "fy", "fz")]), axis=1)
+    starts = begins(log["t"], force, least)
     assert starts
-    for begin in starts:
-        assert any(begin - 0.8 < each <= begin + NOTICED for each in noticed), begin
-    assert "pick" not in {event.kind for event in events}
-
-
-@pytest.mark.parametrize("number", range(1, 6))
-def test_objects_are_noticed(panda, number):
-    """0.308 kg, put on by hand within half a second or so; the arm does not move, so that it stays a load."""
-    noticed, events, stamp, force = monitored(panda, f"data_pos_{number}")
-    starts = begins(stamp, force, 2.5)
-    assert starts
-    assert sum(any(start - 0.8 < each <= start + 1.0 for each in noticed) for start in starts) == len(starts)
+    for start in starts:
+        assert any(start - 0.8 < each <= start + within for each in noticed), start
     assert "pick" not in {event.kind for event in events}

@@ -15,7 +15,7 @@ from benchmarks.payload.real_log import SECOND_PASS, payload_torques
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.estimation.paired_rows import FAR, warp
+from panda_dynamics_ros.estimation.paired_rows import warp
 from panda_dynamics_ros.estimation.paired_runs import PAIRED, TAU, WHITE, check_at_rest, whitened
 
 ROBOT = pdr.load_robot("panda")
@@ -37,18 +37,11 @@ ARM = heavier_arm()
 
 
 def run(
-    name: str,
-    payload: InertialParameters | None = None,
-    *,
-    motion: Motion = MOTION,
-    begin: float = 0.0,
-    seed: int = 0,
-    noise: float = NOISE,
+    name: str, payload: InertialParameters | None = None, *, motion: Motion = MOTION, begin: float = 0.0, seed: int = 0,
     offset: float = 0.0,
-) -> pdr.JointDataset:
+) -> pdr.JointDataset:  # fmt: skip
     """One recording; `offset` N m of drift in all joints."""
-    rng = np.random.default_rng(seed)
-    tau = torques(ARM, motion, payload) + noise * coloured(ROBOT, motion.stamp, rng) + offset
+    tau = torques(ARM, motion, payload) + NOISE * coloured(ROBOT, motion.stamp, np.random.default_rng(seed)) + offset
     return pdr.JointDataset(begin + motion.stamp, motion.q, motion.dq, tau, ROBOT.joint_names, name)
 
 
@@ -136,58 +129,44 @@ def _with_pauses() -> Motion:
     return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
 
 
-def test_runs_of_different_motions_are_named_with_the_worst_joint():
-    other = replace_joint(4, 0.4)
-    with pytest.raises(DataError, match=r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"):
-        pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=other, begin=60.0)], [run("A", seed=1)])
-
-
 def replace_joint(joint: int, by: float) -> Motion:
     q = MOTION.q.copy()
     q[:, joint] += by
     return replace(MOTION, q=q)
 
 
-def test_swapped_runs_are_found():
-    with pytest.raises(
-        DataError, match=r"A: expected loaded runs that weigh more than the unloaded B, got -\d.*swapped"
-    ):
-        pdr.weigh_paired_runs(ROBOT, [run("A", seed=1)], [run("B", PAYLOAD, begin=60.0)])
+def losing(name: str) -> pdr.JointDataset:
+    """A run whose payload is lost in the middle."""
+    whole, lost, half = run(name, PAYLOAD, begin=60.0), run(name, begin=60.0), len(MOTION.stamp) // 2
+    return replace(whole, tau=np.vstack((whole.tau[:half], lost.tau[half:])))
 
 
-def test_a_payload_that_changed_in_a_run_is_found():
-    whole, lost = run("B", PAYLOAD, begin=60.0), run("B", begin=60.0)
-    half = len(MOTION.stamp) // 2
-    tau = np.vstack((whole.tau[:half], lost.tau[half:]))
-    dropped = pdr.JointDataset(whole.stamp, whole.q, whole.dq, tau, whole.names, "B")
-    with pytest.raises(DataError, match=r"B: expected one payload in all loaded runs, got .* from about [5-7]\.\d s"):
-        pdr.weigh_paired_runs(ROBOT, [dropped], [run("A", seed=1)])
+A, B = run("A", seed=1), run("B", PAYLOAD, begin=60.0)
+LATER_A = run("A2", PAYLOAD, begin=180.0, seed=4)
+HEAVIER_B = run("B2", InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia), begin=120.0, seed=2)
+ELSEWHERE, SHORT = (run("B", PAYLOAD, motion=each) for each in (replace_joint(4, 0.4), sinusoids(1.0, rate=200.0)))
 
 
-def test_another_payload_in_another_run_is_found():
-    heavier = InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia)
-    loaded = [run("B1", PAYLOAD, begin=60.0, seed=1), run("B2", heavier, begin=120.0, seed=2)]
-    with pytest.raises(DataError, match=r"B\d: expected one payload in all loaded runs"):
-        pdr.weigh_paired_runs(ROBOT, loaded, [run("A", seed=3)])
-    with pytest.raises(DataError, match=r"A\d: expected one payload in all unloaded runs"):
-        pdr.weigh_paired_runs(ROBOT, loaded[:1], [run("A1", seed=3), run("A2", PAYLOAD, begin=180.0, seed=4)])
-
-
-def test_a_run_of_each_kind_is_needed():
-    with pytest.raises(ArgumentError, match="loaded, unloaded: expected a run of each, got 1 and 0"):
-        pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD)], [])
-
-
-def test_a_run_must_be_long_enough():
-    short = sinusoids(1.0, rate=200.0)
-    with pytest.raises(DataError, match=r"B: expected 1\.5 s or more in one piece, got 0\.99 s"):
-        pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=short)], [run("A")])
+@pytest.mark.parametrize(
+    ("loaded", "unloaded", "words"),
+    [
+        ([ELSEWHERE], [A], r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"),
+        ([A], [B], r"A: expected loaded runs that weigh more than the unloaded B, got -\d.*swapped"),
+        ([losing("B")], [A], r"B: expected one payload in all loaded runs, got .* from about [5-7]\.\d s"),
+        ([B, HEAVIER_B], [A], r"B\d?: expected one payload in all loaded runs"),
+        ([B], [A, LATER_A], r"A\d?: expected one payload in all unloaded runs"),
+        ([B], [], "loaded, unloaded: expected a run of each, got 1 and 0"),
+        ([SHORT], [A], r"B: expected 1\.5 s or more in one piece, got 0\.99 s"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(loaded, unloaded, words):
+    with pytest.raises(DataError if unloaded else ArgumentError, match=words):
+        pdr.weigh_paired_runs(ROBOT, loaded, unloaded)
 
 
 def test_the_warp_finds_where_a_stretch_of_a_motion_lies():
     path = np.cumsum(np.abs(np.random.default_rng(0).normal(size=(60, 2))), axis=0)
-    row = warp(path[20:45], path, FAR)
-    np.testing.assert_array_equal(row, np.arange(20, 45))
+    np.testing.assert_array_equal(warp(path[20:45], path), np.arange(20, 45))
 
 
 def test_whitened_noise_is_white(rng):

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, coloured, followed, sinusoids, torques
+from motion import carried, coloured, followed, sinusoids, torques
 
 AT = 2.5  # s, when something happens
 
@@ -46,8 +46,7 @@ def test_a_push_is_not_taken_for_a_payload(panda, motion):
 
 
 def test_every_payload_of_a_kilogram_is_seen(panda, motion):
-    carried = motion.stamp >= AT
-    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    tau = carried(panda, motion, AT)
     for seed in range(8):
         events = events_of(panda, motion, tau, seed)
         assert [event.kind for event in events] == ["pick"]

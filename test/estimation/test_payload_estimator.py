@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
-from motion import PAYLOAD, REST, coloured, followed, kinds, sinusoids, torques
+from motion import PAYLOAD, REST, carried, coloured, followed, kinds, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
@@ -54,10 +54,7 @@ def test_intervals_hold_the_truth_on_coloured_residuals(panda):
 
 def test_pick_and_release_are_detected_and_told_apart(panda):
     motion = sinusoids(9.0, rate=200.0)
-    carried = (motion.stamp >= 3.0) & (motion.stamp < 6.0)
-    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau += coloured(panda, motion.stamp, np.random.default_rng(5))
-    _, estimates = followed(panda, motion, tau)
+    _, estimates = followed(panda, motion, carried(panda, motion, 3.0, 6.0, seed=5))
     events = [estimate.event for estimate in estimates if estimate.event]
     mass = {round(estimate.stamp, 3): estimate.mass for estimate in estimates}
     assert [event.kind for event in events] == ["pick", "release"]

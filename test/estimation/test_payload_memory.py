@@ -2,6 +2,8 @@
 """An estimator goes on where another one stopped; a saved estimate comes back to the bit; anything else is refused."""
 
 import base64
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 
 TOOL = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.003, 0.004, 0.003]))
@@ -24,6 +27,19 @@ def feed(
     motion = sinusoids(duration, rate=200.0, start=start)
     tau = torques(robot, motion, payload) + coloured(robot, motion.stamp, np.random.default_rng(7))
     return [estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))]
+
+
+def continued(robot: RobotModel, memory: PayloadMemory, arm: ArmMemory | None = None) -> PayloadEstimator:
+    """Another estimator that goes on from this memory of the payload."""
+    restored = PayloadEstimator(robot)
+    restored.restore(memory.vector, memory.covariance, memory.tare, arm)
+    return restored
+
+
+def assert_same(found: PayloadMemory | ArmMemory | None, expected: PayloadMemory | ArmMemory | None) -> None:
+    """All arrays, to the bit."""
+    for name in vars(expected).keys() - {"arm"}:
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 @pytest.fixture
@@ -40,11 +56,9 @@ def test_the_estimate_is_what_it_was(tared, panda):
     """Memory to the bit, covariance to rounding; the body up to where its iteration stops from another start."""
     before, memory = tared.estimate, tared.memory
     assert before.mass > 0.8
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
+    restored = continued(panda, memory)
     after = restored.estimate
-    for name in ("vector", "covariance", "tare"):
-        np.testing.assert_array_equal(getattr(restored.memory, name), getattr(memory, name))
+    assert_same(restored.memory, memory)
     assert (np.abs(after.vector - before.vector) < 0.1 * before.std).all()
     np.testing.assert_allclose(after.covariance, before.covariance, rtol=1e-12, atol=0.0)
     np.testing.assert_array_equal(after.identifiable, before.identifiable)
@@ -53,9 +67,7 @@ def test_the_estimate_is_what_it_was(tared, panda):
 
 def test_it_goes_on_as_if_nothing_had_been(tared, panda):
     """Two seconds later: without the tare the tool would count as 0.7 kg, ten sigma."""
-    memory = tared.memory
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
+    restored = continued(panda, tared.memory)
     then, now = (feed(each, panda, TOOL + PAYLOAD, 100.0, 2.0) for each in (tared, restored))
     assert not [estimate.event for estimate in now if estimate.event]
     # The one that stopped knew arm and disturbance, too: with 1.5 times its deviation they differ by 1.1 sigma.
@@ -65,11 +77,8 @@ def test_it_goes_on_as_if_nothing_had_been(tared, panda):
 
 def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
     """With the arm's errors an interval goes on; without them it is the first one's, on an arm like any other."""
-    memory, restored = tared.memory, PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
-    assert restored.memory.arm is not None
-    for name in ("mean", "covariance", "noise_ratio"):
-        np.testing.assert_array_equal(getattr(restored.memory.arm, name), getattr(memory.arm, name))
+    restored = continued(panda, tared.memory, tared.memory.arm)
+    assert_same(restored.memory.arm, tared.memory.arm)
     # The scales' posterior is worked out ten times a second: the last time was up to that long ago.
     np.testing.assert_allclose(restored.arm_errors.offset, tared.arm_errors.offset, atol=0.02)
     assert restored.arm_errors.offset.any()
@@ -78,9 +87,8 @@ def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
 
 
 def test_the_memory_of_another_arm_is_refused(tared):
-    memory, other = tared.memory, PayloadEstimator(load_robot("fr3"))
     with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
-        other.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+        continued(load_robot("fr3"), tared.memory, tared.memory.arm)
 
 
 def test_what_is_remembered_stays_as_it_was(tared, panda):
@@ -92,10 +100,7 @@ def test_what_is_remembered_stays_as_it_was(tared, panda):
 
 
 def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
-    memory = tared.memory
-    restored = PayloadEstimator(panda)
-    restored.restore(memory.vector, memory.covariance, memory.tare)
-    estimates = feed(restored, panda, TOOL, 100.0, 4.0)
+    estimates = feed(continued(panda, tared.memory), panda, TOOL, 100.0, 4.0)
     assert "release" in {estimate.event.kind for estimate in estimates if estimate.event}
     assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0]
 
@@ -141,14 +146,12 @@ def saved(estimator, tmp_path):
 def test_what_was_saved_is_loaded(estimator, saved):
     memory, loaded = estimator.memory, load_estimate(saved)
     assert memory.tare.any()
-    for name in ("vector", "covariance", "tare"):
-        np.testing.assert_array_equal(getattr(loaded, name), getattr(memory, name))
-    for name in ("mean", "covariance", "noise_ratio"):
-        np.testing.assert_array_equal(getattr(loaded.arm, name), getattr(memory.arm, name))
+    assert_same(loaded, memory)
+    assert_same(loaded.arm, memory.arm)
 
 
 def test_a_file_of_before_the_arm_was_saved_will_do(saved):
-    saved.write_text(yaml.safe_dump(without(yaml.safe_load(saved.read_text()), "memory", "arm")))
+    change_entry(saved, "memory.arm", ABSENT)
     assert load_estimate(saved).arm is None
 
 
@@ -181,53 +184,43 @@ def test_saving_replaces_the_file_as_a_whole(estimator, saved, monkeypatch):
     assert [file.name for file in saved.parent.iterdir()] == ["payload.yaml"]
 
 
-def without(content: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The content with the last of the keys gone."""
-    inner = content
-    for key in keys[:-1]:
-        inner = inner[key]
-    del inner[keys[-1]]
-    return content
+ABSENT = object()
+NOT_SAVED = [  # entry of the file, what it becomes, and what is said
+    ("memory", ABSENT, "without memory.vector, memory.covariance, memory.tare"),
+    ("memory.tare", ABSENT, "without memory.tare"),
+    ("memory", 7, "without memory.vector"),
+    ("", [{}], "without memory.vector"),
+    ("", None, "without memory.vector"),
+    ("memory.vector", [1.0] * 9, r"memory.vector: expected shape \(10,\), got \(9,\)"),
+    ("memory.tare", ["a"] * 10, "memory.tare: expected an array of real numbers"),
+    ("memory.vector", [float("nan")] * 10, "memory.vector: expected finite numbers"),
+    ("memory.covariance", (-np.eye(10)).tolist(), "positive eigenvalues, got -1"),
+    ("memory.vector", [1e308] * 10, "memory.vector: expected"),
+    ("memory.tare", [-1e308] * 10, "memory.tare: expected"),
+    ("memory.covariance", (1e-300 * np.eye(10)).tolist(), "memory.covariance: expected"),
+    ("memory.covariance", (1e300 * np.eye(10)).tolist(), "memory.covariance: expected"),
+    ("memory.arm", [1.0], "memory.arm: expected mean, covariance, noise_ratio"),
+    ("memory.arm.mean", ABSENT, "memory.arm: expected mean, covariance"),
+    ("memory.arm.mean", "?", "memory.arm.mean: expected numbers in base64"),
+    ("memory.arm.mean", "AAAAAAAA8H8=", "memory.arm.mean: expected finite numbers"),
+    ("memory.arm.mean", "", "memory.arm.covariance: expected 0 numbers"),
+]
 
 
-def with_memory(content: dict[str, Any], **values: object) -> dict[str, Any]:
-    content["memory"].update(values)
-    return content
+def change_entry(saved: Path, entry: str, value: object) -> None:
+    """Give an entry of a saved payload, such as "memory.tare", another value; "" is the whole content."""
+    content: Any = {"": yaml.safe_load(saved.read_text(encoding="utf-8"))}
+    *keys, last = [*([""] if entry else []), *entry.split(".")]
+    inner = reduce(getitem, keys, content)
+    inner[last] = value
+    if value is ABSENT:
+        del inner[last]
+    saved.write_text(yaml.safe_dump(content[""]), encoding="utf-8")
 
 
-def with_arm(content: dict[str, Any], **values: object) -> dict[str, Any]:
-    content["memory"]["arm"].update(values)
-    return content
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda content: without(content, "memory"), "without memory.vector, memory.covariance, memory.tare"),
-        (lambda content: without(content, "memory", "tare"), "without memory.tare"),
-        (lambda content: {**content, "memory": 7}, "without memory.vector"),
-        (lambda content: [content], "without memory.vector"),
-        (lambda content: None, "without memory.vector"),
-        (lambda content: with_memory(content, vector=[1.0] * 9), r"memory.vector: expected shape \(10,\), got \(9,\)"),
-        (lambda content: with_memory(content, tare=["a"] * 10), "memory.tare: expected an array of real numbers"),
-        (lambda content: with_memory(content, vector=[float("nan")] * 10), "memory.vector: expected finite numbers"),
-        (lambda content: with_memory(content, covariance=(-np.eye(10)).tolist()), "positive eigenvalues, got -1"),
-        (lambda content: with_memory(content, vector=[1e308] * 10), "memory.vector: expected"),
-        (lambda content: with_memory(content, tare=[-1e308] * 10), "memory.tare: expected"),
-        (
-            lambda content: with_memory(content, covariance=(1e-300 * np.eye(10)).tolist()),
-            "memory.covariance: expected",
-        ),
-        (lambda content: with_memory(content, covariance=(1e300 * np.eye(10)).tolist()), "memory.covariance: expected"),
-        (lambda content: with_memory(content, arm=[1.0]), "memory.arm: expected mean, covariance, noise_ratio"),
-        (lambda content: without(content, "memory", "arm", "mean"), "memory.arm: expected mean, covariance"),
-        (lambda content: with_arm(content, mean="?"), "memory.arm.mean: expected numbers in base64"),
-        (lambda content: with_arm(content, mean="AAAAAAAA8H8="), "memory.arm.mean: expected finite numbers"),
-        (lambda content: with_arm(content, mean=""), "memory.arm.covariance: expected 0 numbers"),
-    ],
-)
-def test_what_is_no_saved_payload_is_refused(change, words, saved):
-    saved.write_text(yaml.safe_dump(change(yaml.safe_load(saved.read_text()))))
+@pytest.mark.parametrize(("entry", "value", "words"), NOT_SAVED)
+def test_what_is_no_saved_payload_is_refused(entry, value, words, saved):
+    change_entry(saved, entry, value)
     with pytest.raises(PandaDynamicsError, match=words) as caught:
         load_estimate(saved)
     assert str(caught.value).startswith(f"{saved}: ")
@@ -249,26 +242,22 @@ def test_what_is_no_saved_payload_at_all_is_refused_in_one_line(content, tmp_pat
 @pytest.mark.parametrize("value", [1e-300, 1e-12, 1e12, 1e300])
 @pytest.mark.parametrize("part", [slice(None), slice(10)], ids=["all", "payload"])
 @pytest.mark.parametrize("name", ["mean", "covariance", "noise_ratio"])
-def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, tmp_path):
+def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, panda, estimator, saved):
     """Whoever restores it goes on with finite estimates, and in two seconds with those of the payload."""
-    memory = estimator.memory
-    path = save_estimate(estimator.estimate, memory, tmp_path / "payload.yaml")
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    numbers = getattr(memory.arm, name).copy()
+    numbers = getattr(estimator.memory.arm, name).copy()
     numbers[part] = value
     if name == "covariance":
         numbers = np.diag(numbers.diagonal())
-    content["memory"]["arm"][name] = base64.b64encode(numbers.astype("<f8").tobytes()).decode()
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    restored, motion = PayloadEstimator(panda), sinusoids(3.0, rate=200.0)
+    change_entry(saved, f"memory.arm.{name}", base64.b64encode(numbers.astype("<f8").tobytes()).decode())
+    motion = sinusoids(3.0, rate=200.0)
     try:
-        loaded = load_estimate(path)
-        restored.restore(loaded.vector, loaded.covariance, loaded.tare, loaded.arm)
+        loaded = load_estimate(saved)
+        restored = continued(panda, loaded, loaded.arm)
     except PandaDynamicsError as error:
         assert f"arm.{name}: expected" in str(error)
         return
     for sample in zip(motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), strict=True):
         estimate = restored.update(*sample)
         assert np.isfinite([*estimate.vector, *estimate.std]).all()
-    carried = estimate.mass + memory.tare[0]
+    carried = estimate.mass + loaded.tare[0]
     assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05

@@ -36,8 +36,7 @@ def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
 
 
 def test_a_known_mass_is_not_claimed_of_an_empty_arm(panda, motion):
-    none = InertialParameters.zero()
-    assert found(panda, motion, none, 0, known_mass=1.0).mass < 0.4
+    assert found(panda, motion, InertialParameters.zero(), 0, known_mass=1.0).mass < 0.4
 
 
 def test_no_more_than_the_most_is_published(panda, motion):
@@ -50,7 +49,8 @@ def test_no_more_than_the_most_is_published(panda, motion):
 
 @pytest.mark.parametrize("words", ["box 0.1 0.06 0.2", "cylinder 0.04 0.15", "sphere 0.06"])
 def test_a_known_shape_gives_the_inertia(panda, motion, words):
-    shape = Shape.parse(words)
+    shape = Shape.of(words)
+    assert shape is not None
     payload = InertialParameters(1.2, np.array([0.01, -0.02, 0.1]), 1.2 * shape.unit_inertia)
     estimate = found(panda, motion, payload, 1, shape=words)
     # The inertia is the mass times that of a kilogram: as uncertain as the mass, in relation.
@@ -66,18 +66,17 @@ def test_shapes_are_the_textbook_ones():
     rng = np.random.default_rng(0)
     x, y, z = rng.uniform(-0.5, 0.5, (3, 1_000_000))
     bodies = {
-        "box 0.1 0.2 0.3": np.array([0.1 * x, 0.2 * y, 0.3 * z]),
-        "cylinder 0.1 0.4": np.array([0.2 * x, 0.2 * y, 0.4 * z])[:, x**2 + y**2 < 0.25],
-        "sphere 0.2": 0.4 * np.array([x, y, z])[:, x**2 + y**2 + z**2 < 0.25],
+        Shape("box", (0.1, 0.2, 0.3)): np.array([0.1 * x, 0.2 * y, 0.3 * z]),
+        Shape("cylinder", (0.1, 0.4)): np.array([0.2 * x, 0.2 * y, 0.4 * z])[:, x**2 + y**2 < 0.25],
+        Shape("sphere", (0.2,)): 0.4 * np.array([x, y, z])[:, x**2 + y**2 + z**2 < 0.25],
     }
     volumes = 0.1 * 0.2 * 0.3, 0.2 * 0.2 * 0.4, 0.4**3  # that the grains were strewn in
-    for (words, grains), volume in zip(bodies.items(), volumes, strict=True):
-        assert Shape.parse(words).volume == pytest.approx(volume * grains.shape[1] / x.size, rel=3e-3)
+    for (shape, grains), volume in zip(bodies.items(), volumes, strict=True):
+        assert shape.volume == pytest.approx(volume * grains.shape[1] / x.size, rel=3e-3)
         spread = grains @ grains.T / grains.shape[1]
+        inertia = np.trace(spread) * np.eye(3) - spread
         # Means over half a million grains are good to a few parts in a thousand.
-        np.testing.assert_allclose(
-            Shape.parse(words).unit_inertia, np.trace(spread) * np.eye(3) - spread, atol=3e-3 * np.trace(spread)
-        )
+        np.testing.assert_allclose(shape.unit_inertia, inertia, atol=3e-3 * np.trace(spread))
 
 
 def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
@@ -88,11 +87,10 @@ def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
     _, spread = with_known_shape(vector, covariance, shape)
     draws = rng.multivariate_normal(vector, covariance, 5_000)
     bodies = np.array([with_known_shape(draw, covariance, shape)[0] for draw in draws])
-    variance = np.zeros(10)
-    variance[4:] = 0.1 * vector[0] * shape.unit_inertia.max()
+    std = np.repeat((0.0, 0.1 * vector[0] * shape.unit_inertia.max()), (4, 6))
     # A covariance from 5,000 draws is good to 2 % of the variances involved (at most, one sigma).
     scale = np.sqrt(np.outer(np.diag(spread), np.diag(spread)))
-    np.testing.assert_array_less(np.abs(np.cov(bodies.T) + np.diag(variance**2) - spread), 0.08 * scale)
+    np.testing.assert_array_less(np.abs(np.cov(bodies.T) + np.diag(std**2) - spread), 0.08 * scale)
 
 
 @pytest.mark.parametrize("words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan"])

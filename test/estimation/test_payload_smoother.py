@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, REST, coloured, followed, sinusoids, torques
+from motion import PAYLOAD, REST, carried, coloured, followed, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import Shape, SmoothedHistory, smooth_payloads
@@ -15,18 +15,17 @@ def motion():
 
 
 @pytest.fixture(scope="module")
-def carried(panda, motion):
+def perfect(panda, motion):
     """Torques of a perfect arm that carries the payload from 3 s to 6 s."""
-    on = (motion.stamp >= 3.0) & (motion.stamp < 6.0)
-    return np.where(on[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    return carried(panda, motion, 3.0, 6.0)
 
 
 def smoothed(panda, motion, tau, unloaded=(), **options):
     return smooth_payloads(panda, motion.stamp, motion.q, motion.dq, tau, unloaded, **options)
 
 
-def test_a_perfect_arm_gives_every_payload(panda, motion, carried):
-    before, during, after = smoothed(panda, motion, carried)
+def test_a_perfect_arm_gives_every_payload(panda, motion, perfect):
+    before, during, after = smoothed(panda, motion, perfect)
     bounds = [(s.start, s.end) for s in (before, during, after)]
     # An onset is one of the moments that are followed, 20 ms apart; a stream of 200 Hz sees it 5 ms late.
     np.testing.assert_allclose(bounds, [(0.0, 3.0), (3.0, 6.0), (6.0, motion.stamp[-1])], atol=0.06)
@@ -43,15 +42,15 @@ def test_a_perfect_arm_gives_every_payload(panda, motion, carried):
     assert all(segment.estimate.status == "smoothed" for segment in (before, during, after))
 
 
-def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, carried):
+def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, perfect):
     """Ten arms with coloured residuals: 95 % intervals of three masses and one CoM.
 
     Of 60 independent ones 57 would hold, and fewer than 51 once in 1300 times; with intervals half as wide 40.
     """
-    motion, carried = replace(motion, stamp=motion.stamp[::2], q=motion.q[::2], dq=motion.dq[::2]), carried[::2]
+    motion, perfect = replace(motion, stamp=motion.stamp[::2], q=motion.q[::2], dq=motion.dq[::2]), perfect[::2]
     held, worst = 0, 0.0
     for seed in range(10):
-        tau = carried + coloured(panda, motion.stamp, np.random.default_rng(seed))
+        tau = perfect + coloured(panda, motion.stamp, np.random.default_rng(seed))
         segments = smoothed(panda, motion, tau)
         assert len(segments) == 3
         assert abs(segments[1].start - 3.0) < 0.1
@@ -65,10 +64,10 @@ def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, carri
     assert worst < 0.15, "intervals that hold everything would say nothing"
 
 
-def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, carried):
+def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, perfect):
     """A camera of 0.3 kg that nobody told the model of, carried all the time."""
     camera = InertialParameters(0.3, np.array([0.05, 0.0, 0.02]), np.diag([1e-4] * 3))
-    tau = carried + panda.with_payload(camera).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    tau = perfect + panda.with_payload(camera).inverse_dynamics(motion.q, motion.dq, motion.ddq)
     tau -= panda.inverse_dynamics(motion.q, motion.dq, motion.ddq)
     plain = smoothed(panda, motion, tau)[1].estimate
     segments = smoothed(panda, motion, tau, unloaded=(1.0, 8.0))
@@ -81,20 +80,20 @@ def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, car
     assert tared.std[0] < plain.std[0]
 
 
-def test_a_contact_is_no_segment_and_left_out(panda, motion, carried):
+def test_a_contact_is_no_segment_and_left_out(panda, motion, perfect):
     push = np.array([0.0, 30.0, 10.0, 15.0, 3.0, 4.0, 1.0])
-    segments = smoothed(panda, motion, carried + push * ((motion.stamp >= 4.0) & (motion.stamp < 4.9))[:, None])
+    segments = smoothed(panda, motion, perfect + push * ((motion.stamp >= 4.0) & (motion.stamp < 4.9))[:, None])
     assert len(segments) == 3
     loaded = segments[1].estimate
     assert abs(loaded.mass - PAYLOAD.mass) < 2.0 * loaded.std[0]
     assert loaded.std[0] < 0.15
 
 
-def test_what_changed_in_a_gap_did_so_there(panda, motion, carried):
+def test_what_changed_in_a_gap_did_so_there(panda, motion, perfect):
     """Two seconds are missing around the pick."""
     seen = (motion.stamp < 2.0) | (motion.stamp >= 4.0)
     part = replace(motion, stamp=motion.stamp[seen], q=motion.q[seen], dq=motion.dq[seen])
-    segments = smoothed(panda, part, carried[seen])
+    segments = smoothed(panda, part, perfect[seen])
     assert len(segments) == 3
     assert 0.0 <= segments[1].start <= 4.5
     assert segments[2].start == pytest.approx(6.0, abs=0.06)
@@ -121,28 +120,22 @@ def test_an_arm_that_stood_is_said(panda, motion):
     assert not segment.estimate.identifiable[:4].all()
 
 
-def test_a_known_mass_counts(panda, motion, carried):
-    tau = carried + coloured(panda, motion.stamp, np.random.default_rng(3))
-    weighed = smoothed(panda, motion, tau, known_mass=PAYLOAD.mass)[1].estimate
-    assert weighed.mass == pytest.approx(PAYLOAD.mass, abs=0.005)  # kitchen scale
-    assert weighed.com_std.max() <= smoothed(panda, motion, tau)[1].estimate.com_std.max()
-
-
-def test_a_known_shape_gives_the_inertia(panda, motion, carried):
-    """Of what is carried; what is told to be nothing has none."""
-    shape = Shape("box", (0.1, 0.06, 0.2))
-    segments = smoothed(panda, motion, carried, unloaded=(1.0,), shape="box 0.1 0.06 0.2")
-    loaded, told = segments[1].estimate, segments[0].estimate
-    np.testing.assert_allclose(loaded.inertia, loaded.mass * shape.unit_inertia, atol=1e-12)
-    assert loaded.mass == pytest.approx(PAYLOAD.mass, abs=0.02)
-    assert loaded.identifiable.all()
-    plain = smoothed(panda, motion, carried, unloaded=(1.0,))[0].estimate
+def test_a_known_mass_and_shape_are_those_of_what_is_carried(panda, motion):
+    """What is told to be nothing has none."""
+    tau, shape = carried(panda, motion, 3.0, 6.0, seed=3), Shape("box", (0.1, 0.06, 0.2))
+    (plain_told, plain, _), (told, known, _) = (
+        [segment.estimate for segment in smoothed(panda, motion, tau, unloaded=(1.0,), **options)]
+        for options in ({}, {"known_mass": PAYLOAD.mass, "shape": shape})
+    )
+    assert known.mass == pytest.approx(PAYLOAD.mass, abs=0.005)  # kitchen scale
+    assert known.com_std.max() <= plain.com_std.max()
+    np.testing.assert_allclose(known.inertia, known.mass * shape.unit_inertia, atol=1e-12)
     assert told.inertia.tolist() == np.zeros((3, 3)).tolist()
-    assert told.covariance.tolist() == plain.covariance.tolist()
+    assert told.covariance.tolist() == plain_told.covariance.tolist()
 
 
-def test_the_history_steps_where_the_payload_changes(panda, motion, carried):
-    segments = smoothed(panda, motion, carried)
+def test_the_history_steps_where_the_payload_changes(panda, motion, perfect):
+    segments = smoothed(panda, motion, perfect)
     history = SmoothedHistory.at(motion.stamp, segments)
     at = np.searchsorted(motion.stamp, [2.9, 3.1, 5.9, 6.1])
     expected = [segments[k].estimate.mass for k in (0, 1, 1, 2)]

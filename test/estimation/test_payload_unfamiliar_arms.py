@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, Motion, coloured, followed, kinds, sinusoids, sinusoids_at, torques
+from motion import PAYLOAD, Motion, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
@@ -20,9 +20,7 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
     motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
     offset, share = rng.uniform(-1.0, 1.0, 7), rng.uniform(-0.5, 1.0)
     extra = offset + share * panda.friction_torques(motion.dq) + 0.05 * motion.ddq + 0.5 * motion.dq
-    carried = (motion.stamp >= 6.0)[:, None]
-    tau = np.where(carried, torques(panda, motion, PAYLOAD), torques(panda, motion)) + extra
-    estimator, estimates = followed(panda, motion, tau)
+    estimator, estimates = followed(panda, motion, carried(panda, motion, 6.0) + extra)
     estimate = estimates[-1]
     assert kinds(estimates) == ["pick"]
     # Half of what the interval would allow: nothing else is random here.
@@ -32,7 +30,7 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
     errors = estimator.arm_errors
     # Of the wrist, where little else has such torques: masses, friction and offsets of the first joints look alike.
     assert (np.abs(errors.viscous - 0.5)[4:] < 0.15).all()
-    assert (np.abs(estimator.arm_errors.offset - offset)[4:] < 0.15).all()
+    assert (np.abs(errors.offset - offset)[4:] < 0.15).all()
     assert (errors.offset_std[4:] < 0.1).all()
 
 
@@ -46,9 +44,7 @@ def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, s
     """Of all joints or of one; unloaded it looks like a mass behind the flange, which the pick then is not added to."""
     motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
     factor[slice(None) if joint is None else joint - 1] += gain
-    carried = motion.stamp >= 6.0
-    tau = np.where(carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau = factor * tau + coloured(panda, motion.stamp, np.random.default_rng(seed))
+    tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(seed))
     _, estimates = followed(panda, motion, tau)
     assert kinds(estimates) == ["pick"]
     late = [each for each in estimates if each.stamp > 8.0]
@@ -97,10 +93,8 @@ def test_a_load_that_comes_slowly_is_learnt_and_not_doubled(panda, seed):
 def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
     """Neither what was carried before the push nor what may have come with it explains the torque afterwards."""
     motion, push = sinusoids(16.0, rate=200.0), np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
-    t = motion.stamp[:, None]
-    tau = np.where((t > 3.0) & (t < 7.2), torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau += coloured(panda, motion.stamp, np.random.default_rng(seed)) - ((t > 6.5) & (t < 7.5)) * push
-    _, estimates = followed(panda, motion, tau)
+    pushed = ((motion.stamp > 6.5) & (motion.stamp < 7.5))[:, None]
+    _, estimates = followed(panda, motion, carried(panda, motion, 3.0, 7.2, seed=seed) - pushed * push)
     assert kinds(estimates) == ["pick", "contact", "release"]
     assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0] < 0.2
 

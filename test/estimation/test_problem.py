@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, coloured, followed, kinds, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids
 from wrong_inputs import REFUSED, WRONG, recording
 
 import panda_dynamics_ros as pdr
@@ -15,11 +15,10 @@ SECONDS = 3.0  # the filters settle, and two seconds in which a sentence must co
 
 
 @pytest.fixture(scope="module")
-def arm(request):
+def arm(panda):
     """Motion, unloaded and loaded torques of a Panda with the coloured residual of its model."""
-    panda, motion = pdr.load_robot("panda"), sinusoids(SECONDS)
-    noise = coloured(panda, motion.stamp, np.random.default_rng(5))
-    return motion, torques(panda, motion) + noise, torques(panda, motion, PAYLOAD) + noise
+    motion = sinusoids(SECONDS)
+    return motion, carried(panda, motion, np.inf, seed=5), carried(panda, motion, 0.0, seed=5)
 
 
 def after(robot, motion, tau, **options):
@@ -45,8 +44,7 @@ def test_what_weighs_as_much_as_a_hand_from_the_start_may_be_one(begin, end_effe
     """Unless one is declared."""
     robot, motion = pdr.load_robot("panda", end_effector=end_effector), sinusoids(SECONDS)
     body = pdr.InertialParameters(0.72, PAYLOAD.com, 0.72 * PAYLOAD.inertia)
-    tau = np.where((motion.stamp >= begin)[:, None], torques(robot, motion, body), torques(robot, motion))
-    estimate, _ = after(robot, motion, tau + coloured(robot, motion.stamp, np.random.default_rng(5)))
+    estimate, _ = after(robot, motion, carried(robot, motion, begin, payload=body, seed=5))
     assert ("set end_effector to hand" in estimate.problem) == named
 
 
@@ -66,9 +64,7 @@ def test_wrong_input_is_named(panda, name):
 def test_a_pick_on_an_arm_lighter_than_its_model(panda):
     """Links that include a hand which is not mounted: less than nothing is carried before the pick, 1 kg after it."""
     motion, model = sinusoids(10.0, 500.0), pdr.load_robot("panda_ledezma")
-    tau = np.where((motion.stamp > 4.0)[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau += coloured(panda, motion.stamp, np.random.default_rng(3))
-    _, estimates = followed(model, motion, tau)
+    _, estimates = followed(model, motion, carried(panda, motion, 4.0, seed=3))
     assert all(e.problem for e in estimates if 3.0 <= e.stamp <= 4.0)
     assert any("lighter than those of the unloaded arm" in e.problem for e in estimates)
     estimate = estimates[-1]
@@ -88,8 +84,7 @@ def test_a_pick_on_an_arm_lighter_than_its_model(panda):
 def test_a_shape_that_contradicts_the_torques_is_named(panda, shape, words):
     """Of 1 kg that is picked up, on an arm with the rotors' inertia and friction that its model lacks."""
     motion = sinusoids(6.5, 250.0)
-    tau = np.where((motion.stamp > 2.5)[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau += 0.05 * motion.ddq + 0.5 * motion.dq + coloured(panda, motion.stamp, np.random.default_rng(3))
+    tau = carried(panda, motion, 2.5, seed=3) + 0.05 * motion.ddq + 0.5 * motion.dq
     estimate, _ = after(panda, motion, tau, shape=shape)
     assert words in estimate.problem
     assert bool(words) == bool(estimate.problem)
@@ -99,8 +94,7 @@ def test_a_shape_that_contradicts_the_torques_is_named(panda, shape, words):
 def test_a_gain_of_all_torques_is_named(panda, gain, named):
     """Where it is larger than what links of other masses look like; smaller ones are within the interval."""
     motion = sinusoids(9.0, 250.0)
-    tau = np.where((motion.stamp > 6.0)[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    tau = (1.0 + gain) * tau + coloured(panda, motion.stamp, np.random.default_rng(3))
+    tau = (1.0 + gain) * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(3))
     estimate, estimator = after(panda, motion, tau)
     assert ("the torques of all joints are" in estimate.problem) == named
     errors = estimator.arm_errors
@@ -132,12 +126,9 @@ def test_a_single_fault_is_left_out_and_counted(panda, arm, field, joint, value)
 
 
 def test_an_event_is_on_its_own_sample_only(panda):
-    motion = sinusoids(4.0)
-    tau = np.where((motion.stamp > 2.5)[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
-    estimator, events = pdr.PayloadEstimator(panda), 0
-    for stamp, *sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
-        events += estimator.update(stamp, *sample).event is not None
-    assert events == 1
+    motion, estimator = sinusoids(4.0), pdr.PayloadEstimator(panda)
+    samples = zip(motion.stamp, motion.q, motion.dq, carried(panda, motion, 2.5), strict=True)
+    assert sum(estimator.update(*sample).event is not None for sample in samples) == 1
 
 
 @pytest.mark.parametrize(

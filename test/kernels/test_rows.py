@@ -82,9 +82,7 @@ def kernel(part):
     return call
 
 
-forward, solve, invert = (
-    kernel(part) for part in (small_matrices.forward, small_matrices.solve, small_matrices.invert)
-)
+forward, solve = kernel(small_matrices.forward), kernel(small_matrices.solve)
 
 
 @compiled
@@ -111,9 +109,3 @@ def test_solutions(matrix, rng):
     solve(L, whole)
     np.testing.assert_allclose(half, np.linalg.solve(L, b), atol=1e-12)
     np.testing.assert_allclose(whole, np.linalg.solve(matrix, b), atol=1e-12)
-
-
-def test_inverse(matrix):
-    inverse = np.empty_like(matrix)
-    invert(matrix.copy(), inverse)
-    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), atol=1e-12)

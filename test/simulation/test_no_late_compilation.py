@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 
 from panda_dynamics_ros import InertialParameters, load_robot
 from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
-from panda_dynamics_ros.estimation import ArmMonitor, WrenchEstimator
+from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.warm_up import warm_up
 
@@ -61,9 +61,9 @@ for node in ("dynamics", "payload_estimator"):
     blocks = [monitor.update_rows(*part, payload=payload) for part in parts]
     if not payload:
         store_pose(robot_state(robot, *samples[0][1:3]).T_base_ee, np.empty(7))
-        wrenches, last = WrenchEstimator(robot), blocks[-1]
-        wrenches.wrenches(np.zeros((10, 7)), last.external_torques, last.unexplained)
-        wrenches.estimate(np.zeros(7), last.external_torques[0])
+        last = blocks[-1]
+        contact_wrench(robot, np.zeros((10, 7)), last.external_torques, last.unexplained)
+        contact_wrench(robot, np.zeros(7), last.external_torques[0])
         report(node, any(block.contacts for block in blocks))
     else:
         estimates = [estimate for block in blocks for _, estimate, _ in block.estimates]

@@ -37,17 +37,3 @@ def solve(L, b):
         for k in range(i + 1, b.shape[0]):
             b[i] -= L[k, i] * b[k]
         b[i] /= L[i, i]
-
-
-@part
-def invert(A, columns):
-    """`columns` <- A^-1 of a positive definite A, symmetric; A's lower triangle becomes its factor."""
-    columns[:] = 0.0
-    for i in range(A.shape[0]):
-        columns[i, i] = 1.0
-    factorise(A)
-    for i in range(A.shape[0]):
-        solve(A, columns[i])
-    for i in range(A.shape[0]):
-        for j in range(i):
-            columns[i, j] = columns[j, i]
