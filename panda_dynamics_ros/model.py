@@ -35,7 +35,6 @@ class RobotModel(RobotDescription):
     link_side_torques = dynamics.link_side_torques
     regressor = dynamics.regressor
     payload_regressor = dynamics.payload_regressor
-    momentum = dynamics.momentum
     base_parameters = dynamics.base_parameters
 
 

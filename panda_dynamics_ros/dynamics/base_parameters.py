@@ -29,10 +29,11 @@ DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # powers of length in an inertial vect
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
 
-# Step c: what may go besides step b, and in which order where there is a choice. ZZ of a link that turns and m of one
-# that slides always stay: alone, they are what the joint feels of itself.
-_TURNING_ORDER: tuple[int, ...] = (XX, XY, XZ, YZ, MY, MX)
-_SLIDING_ORDER: tuple[int, ...] = (MZ, MY, MX)
+# What may go, and in which order where there is a choice: that of step b, then that of step c. Step b, turning: m_j,
+# mZ_j, and YY_j with XX_j, eq. (20), theorem 5; sliding: the six of J_j, eqs. (21), (22), theorem 6. ZZ of a link that
+# turns and m of one that slides always stay: alone, they are what the joint feels of itself.
+_TURNING_ORDER: tuple[int, ...] = (M, MZ, YY, XX, XY, XZ, YZ, MY, MX)
+_SLIDING_ORDER: tuple[int, ...] = (XX, XY, XZ, YY, YZ, ZZ, MZ, MY, MX)
 
 # A parameter may go if it is in the transfer with at least this share; below, dividing by it would lose digits.
 _SMALLEST_PIVOT = 1e-3
@@ -88,7 +89,7 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
         transport = inertial_transport(placements[j])
         conditions = Y[:, link] - Y[:, before] @ transport if j > 0 else Y[:, link]
         places, leaving = _transfers(conditions, robot.prismatic[j], tolerance)
-        given = leaving @ mapping[link][list(places)]
+        given = leaving @ mapping[link][places]
         mapping[link] -= given
         if j > 0:
             mapping[before] += transport @ given
@@ -119,24 +120,15 @@ def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
     return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
 
 
-def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tuple[tuple[int, ...], FloatArray]:
-    """Places of link j that go, and (10, k): what leaves link j for each unit of them, with conditions @ t = 0.
-
-    Step b, turning: m_j, mZ_j, and YY_j with XX_j, eq. (20), theorem 5. Sliding: the six of J_j, eqs. (21), (22),
-    theorem 6. Then what step c finds.
-    """
-    places = (XX, XY, XZ, YY, YZ, ZZ) if prismatic else (M, MZ, YY)
-    leaving = np.eye(10)[:, list(places)]
-    if not prismatic:
-        leaving[XX, places.index(YY)] = 1.0  # erratum 6: XXR_j = XX_j - YY_j
+def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tuple[list[int], FloatArray]:
+    """Places of link j that go, and (10, k): what leaves link j for each unit of them, with conditions @ t = 0."""
     order = list(_SLIDING_ORDER if prismatic else _TURNING_ORDER)
     _, singular_values, V = np.linalg.svd(conditions[:, order])
     free = V[int((singular_values > tolerance * np.linalg.norm(conditions, 2)).sum()) :].T
-    rows = _independent_rows(free)
-    more = np.zeros((10, len(rows)))
-    if rows:
-        more[order] = np.linalg.solve(free[rows].T, free.T).T
-    return (*places, *(order[row] for row in rows)), np.hstack([leaving, more])
+    rows, leaving = _independent_rows(free), np.zeros((10, free.shape[1]))
+    leaving[order] = np.linalg.solve(free[rows].T, free.T).T
+    whole = np.round(leaving)
+    return [order[row] for row in rows], np.where(np.abs(leaving - whole) < _ZERO, whole, leaving)
 
 
 def _independent_rows(free: FloatArray) -> list[int]:

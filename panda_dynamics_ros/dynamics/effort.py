@@ -45,7 +45,7 @@ def link_side_sample(
     Raises ArgumentError: an argument is not finite, or not of shape (n,).
     """
     sample: Any = q, dq, effort
-    if not (is_one_state(robot, *sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
+    if not (is_one_state(robot, sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
         named = {"q": q, "dq": dq, "tau": effort}
         sample = tuple(checks.for_kernel(checks.exactly(x, (robot.n,), name)) for name, x in named.items())
     return sample if robot.effort == MEASURED else (*sample[:2], _link_side(robot, sample[0], sample[2]))

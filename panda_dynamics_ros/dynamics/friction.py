@@ -25,20 +25,13 @@ def sigmoid(x):
 def friction_of_joint(row, v, s):
     """Friction torque of one joint, by its row (9,) of a `Friction.table`, velocity v and direction s of dry friction.
 
-    s: of `PreslidingState`, or tanh(v / row[3]) in the steady state.
+    s: of `presliding_states`, or tanh(v / row[3]) in the steady state.
     """
     dry = row[1]
     if row[7] != 0.0:  # Stribeck
         dry += row[7] * math.exp(-((v / row[8]) ** 2))
     amplitude, slope, shift = row[4], row[5], row[6]
     return row[0] * v + dry * s + row[2] + amplitude * (sigmoid(slope * (v + shift)) - sigmoid(slope * shift))
-
-
-@compiled
-def friction_sample(friction, dq, tau):
-    """tau (n,) of joint velocities dq (n,) for a `Friction.table` (n, 9), in the steady state."""
-    for i in range(dq.shape[0]):
-        tau[i] = friction_of_joint(friction[i], dq[i], math.tanh(dq[i] / friction[i, 3]))
 
 
 @compiled
@@ -53,7 +46,7 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLi
     """Friction torques: viscous, Coulomb, offset, sigmoid and Stribeck terms.
 
     dq: (..., n), rad/s.
-    presliding: (..., n), direction s of dry friction in [-1, 1] (`PreslidingState`, `presliding_states`); by default
+    presliding: (..., n), direction s of dry friction in [-1, 1] (`presliding_states`); by default
         its steady state at constant velocity, tanh(dq / transition).
     Returns (..., n), N m: measured torque = inverse_dynamics + friction_torques.
 
@@ -93,56 +86,19 @@ def presliding_rows(q, bounds, s, half_width):
 
 
 def presliding_states(q: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Direction of dry friction along a recording without gaps.
+    """Direction s of dry friction (`robot.Friction`) along a recording without gaps.
+
+    Where the joint began is unknown, so that s starts from both ends, -1 and 1: it is the middle between the two, its
+    half width half their distance. They meet for good once the joint has gone twice PRESLIDING one way. A position that
+    is wrong for one sample does harm; lost samples do not.
 
     q: (N, n), measured positions, rad, as they are: a low-pass comes after, since the element is not linear.
-    Returns s, half_width: (N, n), in [-1, 1] and [0, 1]: of `PreslidingState` after each row.
+    Returns s, half_width: (N, n), in [-1, 1] and [0, 1].
     Raises ArgumentError: q is not a finite array (N, n).
     """
     rows = checks.real_array(q, "q")
     if rows.ndim != 2:
         raise ArgumentError(f"q: expected shape (N, n), got {rows.shape}")
-    rows = np.ascontiguousarray(rows)
-    s, half_width = np.empty_like(rows), np.empty_like(rows)
-    presliding_rows(rows, PreslidingState(rows.shape[1]).bounds, s, half_width)
+    s, half_width = np.empty((2, *rows.shape))
+    presliding_rows(checks.for_kernel(rows), np.outer([-1.0, 1.0], np.ones(rows.shape[1])), s, half_width)
     return s, half_width
-
-
-class PreslidingState:
-    """The memory of the dry friction of n joints: the direction s of `robot.Friction`, from measured positions.
-
-    Where the joint began is unknown, so that s starts from both ends, -1 and 1: it is the middle between the two,
-    `half_width` half their distance. They meet for good once the joint has gone twice PRESLIDING one way.
-
-    Low-pass filters come after it, since the element is not linear. Lost samples do no harm, since only the way between
-    the kept ones counts; a position that is wrong for one sample does, and must not get here. With s,
-    `friction_torques(dq, presliding=s)` has the dry terms with memory.
-
-    bounds: (2, n), s from either start; it is all there is to the state.
-    """
-
-    def __init__(self, n: int) -> None:
-        self.bounds, self._q = np.empty((2, n)), np.empty(n)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget where the joints were."""
-        self.bounds[0], self.bounds[1] = -1.0, 1.0
-        self._started = False
-
-    def update(self, q: FloatArray) -> FloatArray:
-        """s (n,) after the joints have come to the measured positions q (n,), rad."""
-        if self._started:
-            presliding_step(self.bounds, self._q, q)
-        self._q[:], self._started = q, True
-        return self.value
-
-    @property
-    def value(self) -> FloatArray:
-        """s, (n,), in [-1, 1]."""
-        return 0.5 * (self.bounds[0] + self.bounds[1])
-
-    @property
-    def half_width(self) -> FloatArray:
-        """(n,), in [0, 1]: s is in value +- half_width; 0 once it is known."""
-        return 0.5 * (self.bounds[1] - self.bounds[0])

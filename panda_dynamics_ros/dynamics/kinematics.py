@@ -6,9 +6,9 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
+from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, add, along, column, cross, rotate, sub
+from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, along, column, cross, sub
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -17,7 +17,7 @@ from panda_dynamics_ros.robot.description import RobotDescription
 def beyond_joints(table, frame, X):
     """The placement of `frame` from that of the last joint's frame, by the fixed placements between them."""
     for row in range(chain.joint_count(table), frame + 1):
-        X = along(X, chain.fixed(table, row))
+        X = along(X, chain.placed(table, row))
     return X
 
 
@@ -35,7 +35,7 @@ def store_transform(X, T):
 
 @compiled
 def pose_of_one(table, frame, q, T):
-    """T (4 rows, 4) of stacked states, of the frame in this row of the table (-1: base); False if one is not finite."""
+    """T (4 rows, 4) of stacked states, of the frame in this row of the table (-1: base); whether they are finite."""
     n = chain.joint_count(table)
     for k in range(q.shape[0] // n):
         X = IDENTITY, ZERO
@@ -59,7 +59,7 @@ def pose_blocks(table, frame, q, T):
             for b in range(count):
                 blocks.place(V, b, (IDENTITY, ZERO))
         for row in range(n, frame + 1):
-            X = chain.fixed(table, row)
+            X = chain.placed(table, row)
             for b in range(count):
                 blocks.place(V, b, along(blocks.placed(V, b), X))
         for b in range(count):
@@ -76,12 +76,7 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     Reference: product of modified Denavit-Hartenberg transforms, Gautier and Khalil 1988, eq. (1) (document 004);
     document 000, S_H_i = S_H_1 1_H_2 ..
     """
-    index = robot.frame_index(frame)
-    if is_one_state(robot, q):
-        T = np.empty((4, 4))
-        if pose_of_one(robot.table, index, q, T):
-            return T
-    return of_rows(robot, (4, 4), (pose_of_one, pose_blocks), index, q=q)
+    return of_states(robot, (4, 4), pose_of_one, pose_blocks, (robot.table, robot.frame_index(frame)), "q", q)
 
 
 def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -101,28 +96,6 @@ def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, Fl
 
 
 @part
-def jacobian_sample(table, frame, offset, q, J):
-    """Jacobian (6, n) of the point `offset` (in the axes of `frame`, from its origin), linear part first.
-
-    The first loop stores the joints' origins and axes in the columns, the second replaces them by the result.
-    """
-    n, X = chain.joint_count(table), (IDENTITY, ZERO)
-    for i in range(min(frame + 1, n)):
-        X = along(X, chain.placement(table, i, q[i]))
-        store_column(J, i, X[1], column(X[0], 2))
-    R, p = beyond_joints(table, frame, X)
-    point = add(p, rotate(R, (offset[0], offset[1], offset[2])))
-    for i in range(n):
-        origin, z = (J[0, i], J[1, i], J[2, i]), (J[3, i], J[4, i], J[5, i])
-        if i > frame:
-            store_column(J, i, ZERO, ZERO)
-        elif chain.slides(table, i):
-            store_column(J, i, z, ZERO)
-        else:
-            store_column(J, i, cross(z, sub(point, origin)), z)
-
-
-@part
 def store_column(J, i, linear, angular):
     """Write column i of J (6, n)."""
     for row in range(3):
@@ -132,10 +105,24 @@ def store_column(J, i, linear, angular):
 
 @compiled
 def jacobian_of_one(table, frame, q, J):
-    """J (6 rows, n) of stacked states; False if one is not finite."""
+    """J (6 rows, n) of stacked states, where it is not zero; whether they are finite.
+
+    The first loop over joints stores their origins and axes in the columns, the second replaces them by the result.
+    """
     n = chain.joint_count(table)
+    joints = min(frame + 1, n)
     for k in range(q.shape[0] // n):
-        jacobian_sample(table, frame, ZERO, q[k * n : (k + 1) * n], J[6 * k : 6 * k + 6])
+        one, X = J[6 * k : 6 * k + 6], (IDENTITY, ZERO)
+        for i in range(joints):
+            X = along(X, chain.placement(table, i, q[k * n + i]))
+            store_column(one, i, X[1], column(X[0], 2))
+        _, point = beyond_joints(table, frame, X)
+        for i in range(joints):
+            origin, z = (one[0, i], one[1, i], one[2, i]), (one[3, i], one[4, i], one[5, i])
+            if chain.slides(table, i):
+                store_column(one, i, z, ZERO)
+            else:
+                store_column(one, i, cross(z, sub(point, origin)), z)
     return finite(q)
 
 
@@ -148,12 +135,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
 
     Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
-    index = robot.frame_index(frame)
-    if is_one_state(robot, q):
-        J = np.empty((6, robot.n))
-        if jacobian_of_one(robot.table, index, q, J):
-            return J
-    return of_rows(robot, (6, robot.n), (jacobian_of_one,), index, q=q)
+    return of_states(robot, (6, robot.n), jacobian_of_one, None, (robot.table, robot.frame_index(frame)), "q", q)
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:

@@ -9,17 +9,11 @@ inertial parameters. For link momentum h_i and H_j = sum of h_i over the links t
 which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), document 004).
 """
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
-from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
+from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
 from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
 from panda_dynamics_ros.dynamics.regressor import project_wrench, twist_at, unit_twists
-from panda_dynamics_ros.robot.description import RobotDescription
 
 
 @part
@@ -79,31 +73,3 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
         along_rate = project_wrench(rate[0], rate[1], v, ZERO, w)
         for k in range(10):
             Y_momentum[j, k], Y_bias[j, k] = momentum_row[k], weight[k] - along_rate[k]
-
-
-@compiled
-def momentum_of_one(table, q, dq, result):
-    """p and bias (2 rows, n) of stacked states; False if one is not finite."""
-    n = chain.joint_count(table)
-    frames, work = np.empty((n, 12)), np.empty((n, 18))
-    for k in range(0, q.shape[0], n):
-        chain.place_joints(table, q[k : k + n], frames)
-        both = result[2 * k // n : 2 * k // n + 2]
-        momentum_sample(table, frames, dq[k : k + n], work, both[0], both[1])
-    return finite(q) and finite(dq)
-
-
-def momentum(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Generalized momentum p = M(q) dq and bias = g(q) - C(q, dq)^T dq, so that dp/dt = tau - bias.
-
-    q, dq: (..., n), rad and rad/s. Leading dimensions broadcast.
-    Returns p (..., n), N m s (N s for prismatic joints), and bias (..., n), N m (N for prismatic joints).
-
-    Reference: De Luca and Mattone, ICRA 2005.
-    """
-    if is_one_state(robot, q, dq):
-        both = np.empty((2, robot.n))
-        if momentum_of_one(robot.table, q, dq, both):
-            return both[0], both[1]
-    both = of_rows(robot, (2, robot.n), (momentum_of_one,), q=q, dq=dq)
-    return both[..., 0, :], both[..., 1, :]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
+from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import (
@@ -82,13 +82,13 @@ def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
 
 @compiled
 def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
-    """tau of stacked states; False if one is not finite."""
+    """tau of stacked states; whether they are finite."""
     n = chain.joint_count(table)
     frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
     for k in range(0, q.shape[0], n):
         chain.place_joints(table, q[k : k + n], frames)
         newton_euler_sample(table, with_gravity, frames, dq[k : k + n], ddq[k : k + n], wrenches, tau[k : k + n])
-    return finite(q) and finite(dq) and finite(ddq)
+    return finite(tau)
 
 
 @compiled
@@ -96,6 +96,12 @@ def gravity_of_one(table, q, tau):
     """tau of an arm at rest, as `newton_euler_of_one`: a call with two arrays less takes three quarters of the time."""
     rest = np.zeros(q.shape[0])
     return newton_euler_of_one(table, 1.0, q, rest, rest, tau)
+
+
+@compiled
+def coriolis_of_one(table, q, dq, tau):
+    """tau without acceleration and gravity, as `newton_euler_of_one`."""
+    return newton_euler_of_one(table, 0.0, q, dq, np.zeros(q.shape[0]), tau)
 
 
 DQ, DDQ, FORCE, MOMENT = FREE, FREE + 1, FREE + 2, FREE + 5  # of each link
@@ -155,6 +161,17 @@ def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
                     put(U, MOMENT, b, add(get(U, MOMENT, b), moment))
 
 
+def gravity_blocks(table: FloatArray, q: FloatArray, tau: FloatArray) -> None:
+    """tau (rows, n) of arms at rest at q (rows, n)."""
+    rest = np.zeros_like(q)
+    newton_euler_blocks(table, 1.0, q, rest, rest, tau)
+
+
+def coriolis_blocks(table: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+    """tau (rows, n) of q, dq (rows, n), without acceleration and gravity."""
+    newton_euler_blocks(table, 0.0, q, dq, np.zeros_like(q), tau)
+
+
 def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> FloatArray:
     """Joint torques of a motion: tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only.
 
@@ -164,11 +181,8 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
-    if is_one_state(robot, q, dq, ddq):
-        tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, 1.0, q, dq, ddq, tau):
-            return tau
-    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 1.0, q=q, dq=dq, ddq=ddq)
+    given = robot.table, 1.0
+    return of_states(robot, (robot.n,), newton_euler_of_one, newton_euler_blocks, given, "q dq ddq", q, dq, ddq)
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -176,11 +190,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
-    if is_one_state(robot, q):
-        tau = np.empty(robot.n)
-        if gravity_of_one(robot.table, q, tau):
-            return tau
-    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 1.0, q=q, dq=None, ddq=None)
+    return of_states(robot, (robot.n,), gravity_of_one, gravity_blocks, (robot.table,), "q", q)
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -189,8 +199,4 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    if is_one_state(robot, q, dq):
-        tau = np.empty(robot.n)
-        if newton_euler_of_one(robot.table, 0.0, q, dq, np.zeros(robot.n), tau):
-            return tau
-    return of_rows(robot, (robot.n,), (newton_euler_of_one, newton_euler_blocks), 0.0, q=q, dq=dq, ddq=None)
+    return of_states(robot, (robot.n,), coriolis_of_one, coriolis_blocks, (robot.table,), "q dq", q, dq)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_rows
+from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import (
@@ -66,7 +66,7 @@ def unit_twists(table, frame, frames, S):
     """
     n, X = chain.joint_count(table), (IDENTITY, ZERO)
     for row in range(frame, n - 1, -1):
-        X = along(chain.fixed(table, row), X)
+        X = along(chain.placed(table, row), X)
     for i in range(n - 1, -1, -1):
         R, p = X
         z, sliding = (R[6], R[7], R[8]), chain.slides(table, i)
@@ -111,7 +111,7 @@ def regressor_block(table, W, count, q, dq, ddq, Y):
 
 @compiled
 def regressor_of_one(table, q, dq, ddq, Y):
-    """Upper block triangles of Y (rows n, 10 n) of stacked motions; False if one is not finite."""
+    """Upper block triangles of Y (rows n, 10 n) of stacked motions; whether they are finite."""
     n = chain.joint_count(table)
     W = blocks.workspace(n, 1)
     for k in range(0, q.shape[0], n):
@@ -138,7 +138,7 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
     for i in range(n):
         a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[i], ddq[i], a, w, dw)
     for row in range(n, frame + 1):
-        a, w, dw = step_outward(0.0, chain.fixed(table, row), 0.0, 0.0, a, w, dw)
+        a, w, dw = step_outward(0.0, chain.placed(table, row), 0.0, 0.0, a, w, dw)
     X = unit_twists(table, frame, frames, S)
     for j in range(n):
         s, z = twist_at(S, j)
@@ -150,7 +150,7 @@ def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
 
 @compiled
 def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
-    """Y (rows n, 10) of stacked motions; False if one is not finite."""
+    """Y (rows n, 10) of stacked motions; whether they are finite."""
     n = chain.joint_count(table)
     frames, S = np.empty((n, 12)), np.empty((n, 6))
     for k in range(0, q.shape[0], n):
@@ -168,11 +168,8 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
 
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
-    if is_one_state(robot, q, dq, ddq):
-        Y = np.zeros((robot.n, 10 * robot.n))
-        if regressor_of_one(robot.table, q, dq, ddq, Y):
-            return Y
-    return of_rows(robot, (robot.n, 10 * robot.n), (regressor_of_one, regressor_blocks), q=q, dq=dq, ddq=ddq)
+    shape, given = (robot.n, 10 * robot.n), (robot.table,)
+    return of_states(robot, shape, regressor_of_one, regressor_blocks, given, "q dq ddq", q, dq, ddq)
 
 
 def payload_regressor(
@@ -188,9 +185,5 @@ def payload_regressor(
     Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """
     robot.last_joint_frame(frame)
-    index = robot.frame_index(frame)
-    if is_one_state(robot, q, dq, ddq):
-        Y = np.empty((robot.n, 10))
-        if payload_regressor_of_one(robot.table, index, q, dq, ddq, Y):
-            return Y
-    return of_rows(robot, (robot.n, 10), (payload_regressor_of_one,), index, q=q, dq=dq, ddq=ddq)
+    given = robot.table, robot.frame_index(frame)
+    return of_states(robot, (robot.n, 10), payload_regressor_of_one, None, given, "q dq ddq", q, dq, ddq)

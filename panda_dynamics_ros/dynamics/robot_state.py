@@ -75,7 +75,7 @@ def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> RobotSt
     """
     n = robot.n
     T, gravity, coriolis = np.empty((4, 4)), np.empty(n), np.empty(n)
-    if not (is_one_state(robot, q, dq) and robot_state_of_one(robot.table, q, dq, T, gravity, coriolis)):
+    if not (is_one_state(robot, (q, dq)) and robot_state_of_one(robot.table, q, dq, T, gravity, coriolis)):
         q, dq = (checks.exactly(value, (n,), name).copy() for value, name in ((q, "q"), (dq, "dq")))
         robot_state_of_one(robot.table, q, dq, T, gravity, coriolis)
     # The named tuple's own constructor is a Python function and would add a tenth to the time of this call.

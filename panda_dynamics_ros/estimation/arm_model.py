@@ -44,7 +44,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_of_joint, friction_sample
+from panda_dynamics_ros.dynamics.friction import friction_of_joint
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
@@ -90,21 +90,21 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     """
     n, last = q.shape[0], tables.shape[0] - 1
     frames, work = scratch((n, 12)), scratch((n, 18))
-    p, torque, rest, soft = scratch(n), scratch(n), zeros(n), scratch(n)
+    p, torque, rest = scratch(n), scratch(n), zeros(n)
     place_joints(tables[last], q, frames)
     for k in range(last + 1):
         momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
         column = k if k < last else k + 4
         for i in range(n):
             momentum[i, column], bias[i, column] = p[i], torque[i]
-    friction_sample(published, dq, soft)
     for i in range(n):
         for k in range(3):
             momentum[i, last + k] = 0.0
         bias[i, last + 4] += memory[i, 1] * s[i]
         bias[i, last] = std[i, 1] * dry[i] * s[i]
         bias[i, last + 1] = std[i, 2] * dq[i]
-        bias[i, last + 2] = std[i, 3] * (soft[i] - friction_of_joint(memory[i], dq[i], s[i]))
+        steady = friction_of_joint(published[i], dq[i], math.tanh(dq[i] / published[i, 3]))
+        bias[i, last + 2] = std[i, 3] * (steady - friction_of_joint(memory[i], dq[i], s[i]))
         momentum[i, last + 3], bias[i, last + 3] = std[i, 4] * dq[i], 0.0
 
 

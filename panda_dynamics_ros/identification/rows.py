@@ -48,7 +48,7 @@ class MotionSamples:
 
     source: where the samples came from. joint: name of the first joint, as recorded.
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
-    s: (N, n), direction of dry friction (`dynamics.PreslidingState`), through the same filter.
+    s: (N, n), direction of dry friction (`dynamics.presliding_states`), through the same filter.
     block: (N,), the number of the piece of recording.
     period: s, between rows. outliers: recorded samples that were replaced.
     """

@@ -4,7 +4,7 @@
 Between motor and link sits the torque sensor. On the motor's side are rotor inertia, gear friction and damping,
 which it does not see; on the link's side the rigid arm, its payload, link friction and pushes:
     u - armature ddq - gear friction = tau = M ddq + C dq + g + link friction - J^T F.
-Both frictions follow the way of the joint and stay at rest what they were (`dynamics.PreslidingState`).
+Both frictions follow the way of the joint and stay at rest what they were (`dynamics.presliding_states`).
 `tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. It is read on the
 motor's side, with MuJoCo's ddq: the rigid arm's part comes from MuJoCo, not from this package's own dynamics.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import PreslidingState, presliding_states
+from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction
 from panda_dynamics_ros.robot.friction import PRESLIDING
 
@@ -65,15 +65,6 @@ def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng):
     q = np.concatenate([np.linspace(0.0, 0.1, 1000), np.full(150_000, 0.1)])[:, None] * np.array([1.0, -1.0])
     s, _ = presliding_states(q + 2e-5 * rng.standard_normal(q.shape))
     assert (np.abs(s[1000:] - [1.0, -1.0]) < 0.1).all()
-
-
-def test_samples_one_by_one_and_as_rows_are_the_same(rng):
-    q = np.cumsum(0.3 * PRESLIDING * rng.standard_normal((300, 7)), axis=0)
-    state = PreslidingState(7)
-    values = [(state.update(row), state.half_width) for row in q]
-    np.testing.assert_array_equal(np.swapaxes(values, 0, 1), presliding_states(q))
-    state.reset()
-    assert (state.half_width == 1.0).all()
 
 
 def test_memory_takes_the_place_of_the_sign(panda, rng):

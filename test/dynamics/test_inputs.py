@@ -26,8 +26,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], tuple[int, ...]]
     "friction_torques": (pdr.RobotModel.friction_torques, ("dq",), (7,)),
     "regressor": (pdr.RobotModel.regressor, ("q", "dq", "ddq"), (7, 70)),
     "payload_regressor": (pdr.RobotModel.payload_regressor, ("q", "dq", "ddq"), (7, 10)),
-    "momentum": (lambda robot, q, dq: robot.momentum(q, dq)[0], ("q", "dq"), (7,)),
-    "momentum bias": (lambda robot, q, dq: robot.momentum(q, dq)[1], ("q", "dq"), (7,)),
 }
 ARGUMENTS = [(function, name) for function, (_, names, _) in FUNCTIONS.items() for name in names]
 OF_SEVERAL = [function for function, (_, names, _) in FUNCTIONS.items() if len(names) > 1]

@@ -11,7 +11,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import robot_state
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.dynamics.momentum import payload_momentum_sample
+from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 
 EXACT = 1e-12  # of a sample's largest torque; rounding has been seen up to 1e-14
 RANK = 1e-9  # of the largest singular value: those that are zero come out below 1e-14, the others above 0.01
@@ -68,70 +68,53 @@ def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng)
     assert rank < len(panda.base_parameters().names)
 
 
-def test_momentum_is_mass_matrix_times_velocity(arm, rng):
-    q, dq, _ = random_states(arm, rng)
-    p, _ = arm.momentum(q, dq)
-    assert_agrees(p, np.einsum("kij,kj->ki", arm.mass_matrix(q), dq), EXACT)
-
-
-def test_bias_is_gravity_minus_transposed_coriolis(arm, rng):
-    q, dq, _ = random_states(arm, rng)
-    _, bias = arm.momentum(q, dq)
-    want = arm.gravity_torques(q) - np.einsum("kji,kj->ki", arm.coriolis_matrix(q, dq), dq)
-    assert_agrees(bias, want, EXACT)
-
-
-def test_momentum_changes_by_torque_minus_bias(arm, rng):
-    """d/dt p = tau - bias along q + t dq + t^2/2 ddq, whose state is (q, dq, ddq) at t = 0."""
-    q, dq, ddq = random_states(arm, rng)
-
-    def momentum_at(time: np.ndarray) -> np.ndarray:
-        return arm.momentum(q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
-
-    p_dot = rate(momentum_at, np.zeros(1), np.ones(1), 1e-3)
-    # Differences of fourth order with step 1e-3: 1e-12 of truncation, times fifth derivatives of up to 1e4.
-    assert_agrees(arm.inverse_dynamics(q, dq, ddq) - arm.momentum(q, dq)[1], p_dot, 1e-7)
-
-
 @compiled
-def payload_momentum_rows(table, frame, q, dq, Y_p, Y_bias):
-    frames, S = np.empty((q.shape[1], 12)), np.empty((q.shape[1], 6))
+def momentum_rows(table, frame, q, dq, p, bias, Y_p, Y_bias):
+    frames, S, work = np.empty((q.shape[1], 12)), np.empty((q.shape[1], 6)), np.empty((q.shape[1], 18))
     for k in range(q.shape[0]):
         place_joints(table, q[k], frames)
+        momentum_sample(table, frames, dq[k], work, p[k], bias[k])
         payload_momentum_sample(table, frame, frames, dq[k], S, Y_p[k], Y_bias[k])
 
 
-def payload_momentum_regressors(arm, q, dq, frame="flange"):
-    """Y_p and Y_bias (..., n, 10) of the momentum and the bias of a payload, by the estimator's kernel."""
-    q, dq = (np.array(x) for x in np.broadcast_arrays(q, dq))
-    Y_p, Y_bias = np.empty((2, q[..., 0].size, arm.n, 10))
-    rows = q.reshape(-1, arm.n), dq.reshape(-1, arm.n)
-    payload_momentum_rows(arm.table, arm.frame_index(frame), *rows, Y_p, Y_bias)
-    return Y_p.reshape(*q.shape, 10), Y_bias.reshape(*q.shape, 10)
+def momentum(arm, q, dq, frame="flange"):
+    """p and bias (rows, n) of the arm, Y_p and Y_bias (rows, n, 10) of a payload, by the estimator's kernels."""
+    (p, bias), (Y_p, Y_bias) = np.empty((2, *q.shape)), np.empty((2, *q.shape, 10))
+    momentum_rows(arm.table, arm.frame_index(frame), q, dq, p, bias, Y_p, Y_bias)
+    return p, bias, Y_p, Y_bias
+
+
+def test_momentum_is_mass_matrix_times_velocity_and_bias_gravity_minus_transposed_coriolis(arm, rng):
+    q, dq, _ = random_states(arm, rng)
+    p, bias, *_ = momentum(arm, q, dq)
+    assert_agrees(p, np.einsum("kij,kj->ki", arm.mass_matrix(q), dq), EXACT)
+    want = arm.gravity_torques(q) - np.einsum("kji,kj->ki", arm.coriolis_matrix(q, dq), dq)
+    assert_agrees(bias, want, EXACT)
 
 
 @pytest.mark.parametrize("frame", ["last joint", "flange", "ee"])
 def test_payload_momentum_and_bias_are_linear_in_the_payload(arm, rng, frame):
     frame = f"joint{arm.n}" if frame == "last joint" else frame
     (q, dq, _), payload = random_states(arm, rng), random_body(rng)
-    Y_p, Y_bias = payload_momentum_regressors(arm, q, dq, frame)
-    loaded, empty = arm.with_payload(payload, frame).momentum(q, dq), arm.momentum(q, dq)
+    *empty, Y_p, Y_bias = momentum(arm, q, dq, frame)
+    loaded = momentum(arm.with_payload(payload, frame), q, dq)
     # The differences of two momenta and of two biases carry the rounding of the arm's own.
     assert_agrees(Y_p @ payload.vector, loaded[0] - empty[0], 1e-10)
     assert_agrees(Y_bias @ payload.vector, loaded[1] - empty[1], 1e-10)
 
 
-def test_payload_torque_is_the_rate_of_its_momentum_plus_its_bias(arm, rng):
-    """Y_L = d/dt Y_p + Y_bias: the estimator's regression, against the regressor with accelerations."""
+def test_momentum_changes_by_torque_minus_bias(arm, rng):
+    """tau = d/dt p + bias and Y_L = d/dt Y_p + Y_bias along q + t dq + t^2/2 ddq, whose state at 0 is (q, dq, ddq)."""
     q, dq, ddq = random_states(arm, rng)
 
-    def Y_p_at(time: np.ndarray) -> np.ndarray:
-        return payload_momentum_regressors(arm, q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)[0]
+    def momenta_at(time: np.ndarray) -> np.ndarray:
+        p, _, Y_p, _ = momentum(arm, q + time * dq + 0.5 * time**2 * ddq, dq + time * ddq)
+        return np.concatenate([p[..., None], Y_p], axis=-1)
 
-    Y_dot = rate(Y_p_at, np.zeros(1), np.ones(1), 1e-3)
-    Y_bias = payload_momentum_regressors(arm, q, dq)[1]
-    # Truncation as in `test_momentum_changes_by_torque_minus_bias`.
-    assert_agrees(Y_dot + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
+    derivative, (_, bias, _, Y_bias) = rate(momenta_at, np.zeros(1), np.ones(1), 1e-3), momentum(arm, q, dq)
+    # Differences of fourth order with step 1e-3: 1e-12 of truncation, times fifth derivatives of up to 1e4.
+    assert_agrees(arm.inverse_dynamics(q, dq, ddq) - bias, derivative[..., 0], 1e-7)
+    assert_agrees(derivative[..., 1:] + Y_bias, arm.payload_regressor(q, dq, ddq), 1e-7, axes=2)
 
 
 def test_robot_state_is_pose_gravity_and_coriolis(robot, rng):

@@ -27,7 +27,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "forward_dynamics": (pdr.RobotModel.forward_dynamics, 3),
     "regressor": (pdr.RobotModel.regressor, 3),
     "payload_regressor": (pdr.RobotModel.payload_regressor, 3),
-    "momentum": (lambda robot, q, dq: np.stack(robot.momentum(q, dq), axis=-1), 2),
 }
 
 

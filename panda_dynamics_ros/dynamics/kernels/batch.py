@@ -5,9 +5,9 @@ A kernel takes states that are stacked along the first axis: q of m states is (m
 One state is a stack of one, so a control loop calls the same kernel. Some algorithms have a second kernel, for `blocks`
 of states, which is several times as fast and takes seconds to compile.
 
-A public function tests for one state in plain arrays first, since that is what a control loop has: `is_one_state`
-before the compiled call, and `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`,
-which raises the error if something is wrong with them.
+`of_states` tests for one state in plain arrays first, since that is what a control loop has: `is_one_state` before the
+compiled call, and `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`, which
+raises the error if something is wrong with them.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
 MANY = 1000  # rows
-_FLOAT64, _NDARRAY = np.dtype(np.float64), np.ndarray
+_FLOAT64, _NDARRAY, _zeros = np.dtype(np.float64), np.ndarray, np.zeros
 
 
-def is_one_state(robot: RobotDescription, *arrays: Any) -> bool:
+def is_one_state(robot: RobotDescription, arrays: Sequence[Any]) -> bool:
     """Whether each is an array (n,) as the kernels for one state take it: float64, contiguous, aligned, writeable."""
-    shape = (robot.n,)
+    n = robot.n
     for x in arrays:
-        if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.shape != shape or not x.flags.carray:
+        if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.ndim != 1 or len(x) != n or not x.flags.carray:
             return False
     return True
 
@@ -44,24 +44,35 @@ def finite(x):
     return total == 0.0
 
 
-def of_rows(
-    robot: RobotDescription, shape: tuple[int, ...], kernels: Sequence[Any], *options: Any, **named: ArrayLike | None
+def of_states(
+    robot: RobotDescription,
+    shape: tuple[int, ...],
+    kernel: Any,
+    blocks: Any,
+    options: tuple[Any, ...],
+    names: str,
+    *states: ArrayLike,
 ) -> FloatArray:
-    """An array (..., *shape) for the `named` joint arrays (..., n), checked; None stands for zeros.
+    """An array (..., *shape) for joint arrays (..., n) with these `names`, checked.
 
-    kernels: that for stacked states and, where there is one, that for blocks of rows: for `MANY`, since fewer are not
-        worth seconds of compilation. Both write (table, *options, *states (rows, n), result (rows, ...)) in place; the
-        result is zero where they write nothing.
+    kernel: for stacked states. blocks: for rows of them, or None; used from `MANY` on, since fewer are not worth
+        seconds of compilation. Both write (*options, *states, result) in place; the result is zero where they write
+        nothing. `kernel` returns whether all numbers of the states are finite.
     """
-    leading, rows = joint_rows(robot, **{name: value for name, value in named.items() if value is not None})
-    given = iter(rows)
-    rows = [np.zeros_like(rows[0]) if value is None else next(given) for value in named.values()]
-    result = np.zeros((len(rows[0]), *shape))
-    if len(kernels) == 1 or len(rows[0]) < MANY:
-        stacked = (array.reshape(-1, *array.shape[2:]) for array in (*rows, result))
-        kernels[0](robot.table, *options, *stacked)
+    n = robot.n
+    for x in states:
+        if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.ndim != 1 or len(x) != n or not x.flags.carray:
+            break
     else:
-        kernels[1](robot.table, *options, *rows, result)
+        one = _zeros(shape)
+        if kernel(*options, *states, one):
+            return one
+    leading, rows = joint_rows(robot, **dict(zip(names.split(), states, strict=True)))
+    result = np.zeros((len(rows[0]), *shape))
+    if blocks is None or len(result) < MANY:
+        kernel(*options, *(array.reshape(-1, *array.shape[2:]) for array in (*rows, result)))
+    else:
+        blocks(*options, *rows, result)
     return result.reshape(*leading, *shape)
 
 

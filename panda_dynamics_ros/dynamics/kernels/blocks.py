@@ -53,17 +53,16 @@ def put(V, k, b, a):
 @part
 def placed(V, b):
     """The placement (R, p) of state b."""
-    x, y, z = get(V, PLACED, b), get(V, PLACED + 3, b), get(V, PLACED + 6, b)
-    return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]), get(V, ORIGIN, b)
+    return get(V, PLACED, b) + get(V, PLACED + 3, b) + get(V, PLACED + 6, b), get(V, ORIGIN, b)
 
 
 @part
 def place(V, b, X):
     """Write the placement X = (R, p) of state b."""
     R, p = X
-    put(V, PLACED, b, (R[0], R[1], R[2]))
-    put(V, PLACED + 3, b, (R[3], R[4], R[5]))
-    put(V, PLACED + 6, b, (R[6], R[7], R[8]))
+    put(V, PLACED, b, R[:3])
+    put(V, PLACED + 3, b, R[3:6])
+    put(V, PLACED + 6, b, R[6:])
     put(V, ORIGIN, b, p)
 
 
@@ -81,19 +80,15 @@ def place_joints(table, W, count, q, joints):
     """Place the first joints of the states q (count, n), as `chain.place_joints`."""
     load(W, POSITION, count, q)
     for i in range(joints):
-        V, (R, p) = W[i], chain.fixed(table, i)
+        V, (R, p) = W[i], chain.placed(table, i)
         if chain.slides(table, i):
             for b in range(count):
                 place(V, b, (R, add(p, scale(V[POSITION, b], column(R, 2)))))
             continue
-        ordinary = True
         for b in range(count):
-            ordinary &= abs(V[POSITION, b]) <= LARGEST
-        if ordinary:
-            for b in range(count):
-                V[COSINE, b], V[SINE, b] = reduced_cos_sin(V[POSITION, b])
-        else:
-            for b in range(count):
+            V[COSINE, b], V[SINE, b] = reduced_cos_sin(V[POSITION, b])
+        for b in range(count):
+            if abs(V[POSITION, b]) > LARGEST:
                 V[COSINE, b], V[SINE, b] = cos_sin(V[POSITION, b])
         for b in range(count):
             place(V, b, (turned(R, V[COSINE, b], V[SINE, b]), p))
