@@ -42,7 +42,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
-RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 4.0  # s, in which a ramp rises; as above, of ramps
+RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 2.0  # s, in which a ramp rises; as above, of ramps
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES = np.array([0.3, 1.0, 3.0])

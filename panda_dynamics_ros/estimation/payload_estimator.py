@@ -223,25 +223,21 @@ class PayloadEstimator:
         self._history.clear()
         self._estimate = self._published(self._estimate.status)
 
-    def restore(
-        self, vector: ArrayLike, covariance: ArrayLike, tare: ArrayLike | None = None, arm: ArmMemory | None = None
-    ) -> None:
-        """Start again from a payload's mean (10,) and covariance (10, 10), and its tare (10,); see `memory`.
+    def restore(self, memory: PayloadMemory) -> None:
+        """Start again from what another estimator knew.
 
-        The disturbance starts from its prior, and so does what is known of the arm, unless `arm` brings it along.
+        The disturbance starts from its prior, and so does what is known of the arm, unless `memory.arm` brings it.
 
-        Raises ArgumentError: a shape is wrong, `covariance` is not positive definite, or `arm` belongs to another arm.
+        Raises ArgumentError: no estimator has such numbers, or `memory.arm` belongs to another arm.
         """
-        vector = checks.exactly(vector, (PARAMETERS,), "vector")
-        covariance = checks.covariance(covariance, PARAMETERS, "covariance")
-        tare = np.zeros(PARAMETERS) if tare is None else checks.exactly(tare, (PARAMETERS,), "tare").copy()
+        memory.check()
+        arm, known = memory.arm, self._theta_and_phi
         if arm is not None:
-            arm.check(PARAMETERS + self._errors.size, self.robot.n)
+            arm.check(len(known), self.robot.n)
         self.reset()
-        self._tare = tare
-        self._state.mean[THETA], self._state.covariance[THETA, THETA] = vector, covariance
+        self._tare = memory.tare.copy()
+        self._state.mean[THETA], self._state.covariance[THETA, THETA] = memory.vector, memory.covariance
         if arm is not None:
-            known = self._theta_and_phi
             self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
             self._noise.ratio = arm.noise_ratio.copy()
         self._estimate = self._published(WAITING)

@@ -69,8 +69,7 @@ class EstimateFile:
     def _restore(self, path: str, harmless: type[PandaDynamicsError]) -> None:
         """Go on from a saved estimate; of what is `harmless` the log is told, anything else is an error."""
         try:
-            memory = load_estimate(path)
-            self._estimator.restore(memory.vector, memory.covariance, memory.tare, memory.arm)
+            self._estimator.restore(load_estimate(path))
         except harmless as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return

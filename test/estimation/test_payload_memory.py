@@ -2,6 +2,7 @@
 """An estimator goes on where another one stopped; a saved estimate comes back to the bit; anything else is refused."""
 
 import base64
+from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -32,7 +33,7 @@ def feed(
 def continued(robot: RobotModel, memory: PayloadMemory, arm: ArmMemory | None = None) -> PayloadEstimator:
     """Another estimator that goes on from this memory of the payload."""
     restored = PayloadEstimator(robot)
-    restored.restore(memory.vector, memory.covariance, memory.tare, arm)
+    restored.restore(replace(memory, arm=arm))
     return restored
 
 
@@ -120,8 +121,8 @@ def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
 def test_what_is_no_memory_is_refused_and_harms_nothing(name, value, tared):
     before = tared.estimate
     arguments: dict[str, Any] = {"vector": np.zeros(10), "covariance": np.eye(10), "tare": np.zeros(10)}
-    with pytest.raises(PandaDynamicsError, match=f"^{name}: expected"):
-        tared.restore(**{**arguments, name: value})
+    with pytest.raises(PandaDynamicsError, match=f"^memory.{name}: expected"):
+        tared.restore(PayloadMemory(**{**arguments, name: value}))
     assert tared.estimate is before
 
 
