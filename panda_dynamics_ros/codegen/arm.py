@@ -23,7 +23,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import add, cross, scale
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import inertial_transport
 
-# Entries of rotations, and lengths in m, this close to 0 or 1 are rounding: the cosine of 90 degrees is 6e-17.
+# Entries of rotations, lengths and gravity this close to an integer are rounding: the cosine of 90 degrees is 6e-17.
 EXACT = 4e-15
 # Where nearly parallel axes come closest may be far away, and digits would be lost on the way: this many lengths.
 FARTHEST = 10.0
@@ -84,10 +84,10 @@ class Arm(NamedTuple):
     gravity: Vector
 
 
-def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
+def arm_of(robot: RobotDescription) -> Arm:
     """A robot as expressions of the symbols `q1` .. `qn`: modified DH frames, fewest parameters."""
+    graph = Graph()
     reframed, T_base_first = with_modified_dh_frames(robot)
-    size = float(np.linalg.norm(reframed.gravity))
     return Arm(
         graph=graph,
         base=fixed_placement(T_base_first),
@@ -100,7 +100,7 @@ def arm_of(robot: RobotDescription, graph: Graph) -> Arm:
             Body(row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6], row[7], row[8], row[9]))
             for row in cheapest_parameters(reframed).tolist()
         ),
-        gravity=_exact_vector(reframed.gravity, EXACT * size),
+        gravity=_exact_vector(reframed.gravity),
     )
 
 
@@ -123,7 +123,7 @@ def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -
 def fixed_placement(T: FloatArray) -> Placement:
     """A constant transform (4, 4)."""
     turns = elementary_turns(T[:3, :3])
-    return Placement(tuple(Turn(*turn) for turn in turns), _exact_vector(T[:3, 3], EXACT))
+    return Placement(tuple(Turn(*turn) for turn in turns), _exact_vector(T[:3, 3]))
 
 
 def elementary_turns(R: FloatArray) -> list[tuple[int, float, float]]:
@@ -144,8 +144,8 @@ def _exact(value: float) -> float:
     return nearest if abs(value - nearest) < EXACT else float(value)
 
 
-def _exact_vector(vector: FloatArray, threshold: float) -> Vector:
-    x, y, z = (float(value) if abs(value) > threshold else 0.0 for value in vector)
+def _exact_vector(vector: FloatArray) -> Vector:
+    x, y, z = map(_exact, vector)
     return (x, y, z)
 
 
@@ -172,18 +172,16 @@ def with_modified_dh_frames(robot: Robot) -> tuple[Robot, FloatArray]:
 def _towards_common_normal(T_next: FloatArray) -> FloatArray:
     """Rz(phi) Tz(h) (4, 4) in a joint's frame: its x on the common normal of its axis and the next one's."""
     z, p = T_next[:3, 2], T_next[:3, 3]
-    sine, distance = math.hypot(z[0], z[1]), math.hypot(p[0], p[1])
-    height = 0.0
-    if sine > EXACT:  # the normal is along z_i x z, through the point of the next axis at p + s z
-        x, y = -z[1] / sine, z[0] / sine
-        s = -(p[0] * z[0] + p[1] * z[1]) / sine**2
+    normal, height = (-z[1], z[0]), 0.0
+    if math.hypot(*normal) > EXACT:  # the normal is along z_i x z, through the point of the next axis at p + s z
+        s = -(p[0] * z[0] + p[1] * z[1]) / math.hypot(*normal) ** 2
         height = p[2] + s * z[2]
-        if abs(height) > FARTHEST * float(np.linalg.norm(p)):
-            return np.eye(4)
-    elif distance > EXACT:  # parallel axes: any height would do
-        x, y = p[0] / distance, p[1] / distance
-    else:
+    else:  # parallel axes: any height would do
+        normal = p[0], p[1]
+    length = math.hypot(*normal)
+    if length <= EXACT or abs(height) > FARTHEST * float(np.linalg.norm(p)):
         return np.eye(4)
+    x, y = normal[0] / length, normal[1] / length
     if abs(y) <= EXACT:
         x, y = 1.0, 0.0
     elif x < 0.0:

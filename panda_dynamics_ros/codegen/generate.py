@@ -6,14 +6,15 @@ One file: C99 that is also C++, for a real-time loop, or Python with its standar
 
 import math as numbers
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.codegen.algorithms import FUNCTIONS
 from panda_dynamics_ros.codegen.arm import arm_of
-from panda_dynamics_ros.codegen.graph import Graph, OperationCount, Program, program_of
+from panda_dynamics_ros.codegen.graph import OperationCount, program_of
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
@@ -74,38 +75,36 @@ def generate(
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
         raise ArgumentError(f"math: expected the name of a module, for Python only, got {math!r} for {language}")
-    programs = {}
+    written, counts = [], {}
     for key in wanted:
-        if key != FRICTION:
-            arm = arm_of(robot, Graph())
-            programs[key] = program_of(arm.graph, [entry for row in FUNCTIONS[key].rows(arm) for entry in row])
-    notes, written = _notes(robot, programs), [_function(key, each, robot.n) for key, each in programs.items()]
-    if FRICTION in wanted:
-        limited = {"c": "fmin(fmax({}, -1.0), 1.0)", "math": "max(-1.0, min(1.0, {}))"}
-        how = limited.get("c" if language == "c" else math, "clip({}, -1.0, 1.0)")
-        written += _friction_functions(robot.friction.table, how)
+        if key == FRICTION:
+            limited = {"c": "fmin(fmax({}, -1.0), 1.0)", "math": "max(-1.0, min(1.0, {}))"}
+            how = limited.get("c" if language == "c" else math, "clip({}, -1.0, 1.0)")
+            written += _friction_functions(robot.friction.table, how)
+        else:
+            function, counts[key] = _rigid_body_function(robot, key)
+            written.append(function)
+    notes = _notes(robot, counts)
     if language == "c":
         source = _c_source(name, robot.n, notes, written)
     else:
         source = _python_source(name, robot.n, notes, written, math)
-    return GeneratedCode(source, name, {key: program.count for key, program in programs.items()})
+    return GeneratedCode(source, name, counts)
 
 
-def _notes(robot: RobotDescription, programs: Mapping[str, Program]) -> list[str]:
+def _notes(robot: RobotDescription, counts: Mapping[str, OperationCount]) -> list[str]:
     """What the file is, for its first lines; the robot's name comes from a file, and must not end the comment."""
     title = re.sub(r"[^\w .()-]", " ", robot.name)
     gravity = ", ".join(f"{value:.6g}" for value in robot.gravity)
-    lines = [
+    return [
         f"Dynamics of the arm {title!r} ({robot.n} joints), written by `panda-dynamics export`.",
         f"Gravity ({gravity}) m/s^2 in base axes. Operations of one call:",
-    ]
-    for key, program in programs.items():
-        count = program.count
-        lines.append(
+        *(
             f"    {key:<17} {count.multiplications:4d} multiplications, {count.additions:4d} additions, "
             f"{count.trigonometric:3d} sines and cosines"
-        )
-    return lines
+            for key, count in counts.items()
+        ),
+    ]
 
 
 def _identifier(text: str) -> str:
@@ -120,51 +119,48 @@ q, dq, ddq: joint position, velocity and acceleration, rad and seconds (m where 
 Results may overlap arguments. M is symmetric, {n} x {n}. T is T_base_flange, 16 numbers, column-major as Franka's
 O_T_EE: its element in row i and column j is T[4*j + i], counted from 0."""
 PYTHON_NOTES = """\
+It needs nothing but {module}. Arguments are sequences of {n} numbers; results are lists, matrices lists of rows.
 q, dq, ddq: joint position, velocity and acceleration, rad and seconds (m where a joint slides); tau: N m (N).
 M is symmetric, {n} x {n}. T is T_base_flange, 4 x 4."""
-OF_NUMBERS = (
-    "It needs nothing but math; arguments are sequences of {n} numbers, results are lists, matrices lists of rows."
-)
-OF_ARRAYS = """\
-Arguments are sequences of {n} numbers or arrays: an array of shape ({n}, ..) is many states at once. Results are lists,
-matrices lists of rows, with an entry of the states' shape each; entries that do not depend on the state are numbers."""
-STATE = "direction of dry friction in [-1, 1], moved along the way to q: once for each sample, from zeros at first"
-TORQUES = "friction torques, beside those of the rigid bodies; s: of friction_state"
+OF_ARRAYS = "\nNumbers may be arrays, with an entry for each of many states; constant results are numbers."
+STATE = "s: direction of dry friction in [-1, 1], moved along the way to q: once for each sample, from zeros at first"
+TORQUES = "tau: friction torques, beside those of the rigid bodies; s: of friction_state"
 
 
 class Written(NamedTuple):
     """A function as it is written, but for its language.
 
-    arguments: arrays of n numbers; the result may be one of them, which is then moved on in place.
-    entries: texts of the result's, in rows of `width`, or 0. statements: pairs of a new name and the text of its value.
-    unpacked: those entries of arguments that have names, `q1`; None where they are used as `q[0]`.
+    arguments: arrays of n numbers, which are q1 .. qn in the texts. The result may be one of them, which is then moved
+        on in place.
+    rows: texts of the result's entries. statements: pairs of a new name and the text of its value.
     """
 
-    comment: str
     name: str
+    comment: str
     arguments: tuple[str, ...]
     result: str
-    entries: tuple[str, ...]
-    width: int = 0
+    rows: Sequence[Sequence[str]]
     statements: tuple[tuple[str, str], ...] = ()
-    unpacked: frozenset[str] | None = None
 
 
-def _function(key: str, program: Program, n: int) -> Written:
-    known, count = FUNCTIONS[key], program.count
+def _rigid_body_function(robot: RobotDescription, key: str) -> tuple[Written, OperationCount]:
+    known, arm = FUNCTIONS[key], arm_of(robot)
+    rows = known.rows(arm)
+    program, width = program_of(arm.graph, [entry for row in rows for entry in row]), len(rows[0])
+    texts = [program.results[first : first + width] for first in range(0, len(program.results), width)]
+    count = program.count
     comment = f"{known.summary}: {count.multiplications} multiplications, {count.additions} additions"
-    width = {"tau": 0, "M": n, "T": 4}[known.result]
-    as_written = program.results, width, program.statements, program.inputs
-    return Written(comment, key, known.arguments, known.result, *as_written)
+    return Written(key, comment, known.arguments, known.result, texts, program.statements), count
 
 
 def _friction_functions(table: FloatArray, limited: str) -> list[Written]:
     """Of a `Friction.table`; `limited` is how the language limits {} to [-1, 1]."""
-    moved = (limited.format(f"s[{i}] + (q[{i}] - q_before[{i}]) / {PRESLIDING!r}") for i in range(len(table)))
-    sums = (_friction_of_joint(row, f"dq[{i}]", f"s[{i}]") for i, row in enumerate(table.tolist()))
+    joints = range(1, len(table) + 1)
+    moved = [limited.format(f"s{i} + (q{i} - q_before{i}) / {PRESLIDING!r}") for i in joints]
+    sums = [_friction_of_joint(row, f"dq{i}", f"s{i}") for i, row in zip(joints, table.tolist(), strict=True)]
     return [
-        Written(STATE, "friction_state", ("q_before", "q", "s"), "s", tuple(moved)),
-        Written(TORQUES, FRICTION, ("dq", "s"), "tau", tuple(sums)),
+        Written("friction_state", STATE, ("q_before", "q", "s"), "s", [moved]),
+        Written(FRICTION, TORQUES, ("dq", "s"), "tau", [sums]),
     ]
 
 
@@ -189,7 +185,7 @@ def _c_source(name: str, n: int, notes: list[str], functions: list[Written]) -> 
     signatures = []
     for each in functions:
         arguments = [f"const double {argument}[{n}]" for argument in each.arguments if argument != each.result]
-        arguments.append(f"double {each.result}[{len(each.entries)}]")
+        arguments.append(f"double {each.result}[{len(each.rows) * len(each.rows[0])}]")
         signatures.append(f"{upper}_LINKAGE void {name}_{each.name}({', '.join(arguments)})")
     lines = [
         "/*",
@@ -205,39 +201,35 @@ def _c_source(name: str, n: int, notes: list[str], functions: list[Written]) -> 
 
 
 def _c_body(n: int, function: Written) -> list[str]:
+    texts = [*chain(*function.rows), *(text for _, text in function.statements)]
+    used = set(re.findall(r"\w+", " ".join(texts)))
     body = []
     for argument in function.arguments:
-        named = [i for i in range(n) if f"{argument}{i + 1}" in (function.unpacked or ())]
-        used = any(f"{argument}[" in entry for entry in function.entries)
-        body += [f"const double {argument}{i + 1} = {argument}[{i}];" for i in named]
-        body += [] if named or used else [f"(void){argument};"]
+        named = [i for i in range(n) if f"{argument}{i + 1}" in used]
+        body += [f"const double {argument}{i + 1} = {argument}[{i}];" for i in named] or [f"(void){argument};"]
     body += [f"const double {target} = {text};" for target, text in function.statements]
-    width = function.width or 1
-    for place, text in enumerate(function.entries):  # a matrix is written by columns
-        row, column = divmod(place, width)
-        body.append(f"{function.result}[{column * (len(function.entries) // width) + row}] = {text};")
-    return body
+    entries = chain(*zip(*function.rows, strict=True))  # by columns
+    return body + [f"{function.result}[{place}] = {text};" for place, text in enumerate(entries)]
 
 
 def _python_source(name: str, n: int, notes: list[str], functions: list[Written], module: str) -> str:
     """The file's text. Every function's name begins with `name`; `module` is where sin, cos and exp are from."""
     plain, friction = module == "math", any(each.name == FRICTION for each in functions)
-    head = [*notes, "", *f"{OF_NUMBERS if plain else OF_ARRAYS}\n{PYTHON_NOTES}".format(n=n).splitlines()]
+    about = (PYTHON_NOTES + OF_ARRAYS * (not plain)).format(n=n, module=module)
     imported = ["clip"] * (friction and not plain) + ["cos"] + ["exp"] * friction + ["sin"]
-    lines = [*(f"# {line}".rstrip() for line in head), "", f"from {module} import {', '.join(imported)}"]
+    lines = [f"# {line}".rstrip() for line in [*notes, "", *about.splitlines()]]
+    lines += ["", f"from {module} import {', '.join(imported)}"]
     for each in functions:
-        comment = each.comment if each.unpacked is not None else f"{each.result}: {each.comment}"
-        lines += ["", "", f"def {name}_{each.name}({', '.join(each.arguments)}):", f'    """{comment}."""']
+        lines += ["", "", f"def {name}_{each.name}({', '.join(each.arguments)}):", f'    """{each.comment}."""']
         lines += [f"    {line}" for line in _python_body(n, each)]
     return "\n".join([*lines, ""])
 
 
 def _python_body(n: int, function: Written) -> list[str]:
-    arguments = function.arguments if function.unpacked is not None else ()
-    body = [f"{', '.join(f'{argument}{i + 1}' for i in range(n))}, = {argument}" for argument in arguments]
+    body = [f"{', '.join(f'{argument}{i + 1}' for i in range(n))}, = {argument}" for argument in function.arguments]
     body += [f"{target} = {text}" for target, text in function.statements]
-    entries = [f"{text}," for text in function.entries]
-    if function.width:
-        rows = (entries[first : first + function.width] for first in range(0, len(entries), function.width))
-        entries = [line for row in rows for line in ("[", *(f"    {text}" for text in row), "],")]
+    if function.result.isupper():  # a matrix
+        entries = [line for row in function.rows for line in ("[", *(f"    {text}," for text in row), "],")]
+    else:
+        entries = [f"{text}," for text in function.rows[0]]
     return [*body, "return [", *(f"    {entry}" for entry in entries), "]"]

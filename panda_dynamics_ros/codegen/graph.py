@@ -174,13 +174,11 @@ class OperationCount:
 class Program:
     """Straight-line code.
 
-    inputs: names that have to be there: "q1", "dq3".
     statements: pairs of a new name and the text of its value, in order.
     results: texts of the outputs, in their order.
     count: operations of all of it.
     """
 
-    inputs: frozenset[str]
     statements: tuple[tuple[str, str], ...]
     results: tuple[str, ...]
     count: OperationCount
@@ -189,19 +187,17 @@ class Program:
 def program_of(graph: Graph, outputs: Sequence[Scalar]) -> Program:
     """The program that computes `outputs`, and nothing that they do not need."""
     results = [_with_its_sign(graph, graph.as_expression(output)) for output in outputs]
-    live, waiting = set[int](), list(results)
-    while waiting:
-        number = waiting.pop()
-        if number >= 0 and number not in live:
-            live.add(number)
-            waiting += [graph.nodes[number].left, graph.nodes[number].right]
     uses = Counter(results)
-    for number in live:
-        uses.update(graph.nodes[number][1:3])
+    for number in reversed(range(len(graph.nodes))):  # a node comes after those that it needs
+        if uses[number]:
+            uses.update(graph.nodes[number][1:3])
     texts: dict[int, str] = {}
     statements: list[tuple[str, str]] = []
-    for number in sorted(live):  # an order in which they can be computed
-        operation, left, right, value, name = graph.nodes[number]
+    operations = Counter[str]()
+    for number, (operation, left, right, value, name) in enumerate(graph.nodes):
+        if not uses[number]:
+            continue
+        operations[operation] += 1
         if operation in (CONSTANT, SYMBOL):
             texts[number] = name or repr(value)
             continue
@@ -217,9 +213,7 @@ def program_of(graph: Graph, outputs: Sequence[Scalar]) -> Program:
             statements.append((f"t{len(statements)}", text))
             text = statements[-1][0]
         texts[number] = text
-    operations = Counter(graph.nodes[number].operation for number in live)
     return Program(
-        inputs=frozenset(graph.nodes[number].name for number in live) - {""},
         statements=tuple(statements),
         results=tuple(texts[number] for number in results),
         count=OperationCount(

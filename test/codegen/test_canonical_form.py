@@ -120,7 +120,6 @@ def test_folding_and_sharing_keep_the_value(steps):
     results = [eval(text, {}, names) for text in program.results]
     # Reordered factors round differently; products of up to twenty of them grow up to 3^20.
     np.testing.assert_allclose(results, [value, -value], rtol=1e-12, atol=1e-12)
-    assert program.inputs <= set(VALUES)
 
 
 def test_what_is_known_is_folded():
