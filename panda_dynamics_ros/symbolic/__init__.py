@@ -6,7 +6,7 @@
     from panda_dynamics_ros import symbolic
 
     chain = symbolic.exact_chain(pdr.load_robot("panda"))
-    q = symbolic.joint_symbols(7)
+    q = sympy.symbols("q_1:8", real=True)
     T = sympy.Matrix(chain.pose(q, "joint3"))
     sympy.simplify(T), T.diff(q[0]), T.subs(dict(zip(q, [0.1] * 7)))
 
@@ -21,6 +21,6 @@ try:
 except ImportError as error:
     raise MissingDependencyError("symbolic expressions need SymPy: pip install sympy") from error
 
-from panda_dynamics_ros.symbolic.product_of_exponentials import ScrewChain, exact_chain, joint_symbols
+from panda_dynamics_ros.symbolic.product_of_exponentials import ScrewChain, exact_chain
 
-__all__ = ["ScrewChain", "exact_chain", "joint_symbols"]
+__all__ = ["ScrewChain", "exact_chain"]

@@ -168,11 +168,7 @@ class ScrewChain:
 
         Reference: document 002, section 1.3, Jacobian_i (there angular rows first).
         """
-        r = self.pose(q, frame)[:3, 3]
-        J: Array = adjoint(rigid(np.eye(3), -r)) @ self.space_jacobian(q)
-        joint, _ = self._placed(frame)
-        J[:, joint:] = 0 * J[:, joint:]
-        return J
+        return self._jacobian_at(self.pose(q, frame)[:3, 3], self._placed(frame)[0], q)
 
     def com_jacobian(self, q: ArrayLike, link: int) -> Array:
         """J_mi (6, n) of the centre of mass of link 1..n: J_mi = Ad^-1(T_CoM) J_i.
@@ -181,8 +177,13 @@ class ScrewChain:
         """
         if not isinstance(link, int | np.integer) or not 1 <= link <= len(self.twists):
             raise ArgumentError(f"link: expected an integer from 1 to {len(self.twists)}, got {link!r}")
-        shift = self.joint_poses(q)[link - 1][:3, :3] @ self.coms[link - 1]  # r_mi - r_i
-        J: Array = adjoint(rigid(np.eye(3), -shift)) @ self.jacobian(q, f"joint{link}")
+        r_m = self.joint_poses(q)[link - 1] @ [*self.coms[link - 1], 1]
+        return self._jacobian_at(r_m[:3], link, q)
+
+    def _jacobian_at(self, r: Array, joint: int, q: ArrayLike) -> Array:
+        """Ad^-1(r) J_s, the velocity of a point at r in base; joints beyond `joint`, which carries it, do not count."""
+        J: Array = adjoint(rigid(np.eye(3), -r)) @ self.space_jacobian(q)
+        J[:, joint:] = 0 * J[:, joint:]
         return J
 
     def _screw_motions(self, q: ArrayLike) -> list[Array]:
@@ -193,22 +194,11 @@ class ScrewChain:
     def _placed(self, frame: str) -> tuple[int, Array]:
         """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
         n = len(self.twists)
-        placed = {name: (i, identity(4)) for i, name in enumerate(["base", *(f"joint{i + 1}" for i in range(n))])}
-        placed["flange"] = n, self.T_joint_flange
-        placed["ee"] = n, np.asarray(self.T_joint_flange @ self.T_flange_ee)
+        placed = {"base": (0, identity(4))} | {f"joint{i}": (i, identity(4)) for i in range(1, n + 1)}
+        placed |= {"flange": (n, self.T_joint_flange), "ee": (n, self.T_joint_flange @ self.T_flange_ee)}
         if not isinstance(frame, str) or frame not in placed:
             raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")
         return placed[frame]
-
-
-def joint_symbols(n: int, name: str = "q") -> Array:
-    """(n,) real SymPy symbols q_1 .. q_n.
-
-    Raises ArgumentError: `n` is not a positive integer.
-    """
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise ArgumentError(f"n: expected a positive integer, got {n!r}")
-    return np.array([sympy.Symbol(f"{name}_{i}", real=True) for i in range(1, n + 1)])
 
 
 def exact_chain(robot: RobotDescription) -> ScrewChain:
@@ -231,9 +221,8 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
 
 
 def _sine(value: float) -> Any:
-    """The sine of a multiple of 30 or 45 degrees that `value` is within 1e-12, else a number."""
-    half = sympy.Rational(1, 2)
-    for sine in (sympy.Integer(0), sympy.Integer(1), half, half * sympy.sqrt(2), half * sympy.sqrt(3)):
+    """The sine of a multiple of 30 or 45 degrees that `value` is within 1e-12, +-sqrt(k) / 2, else a number."""
+    for sine in (sympy.sqrt(k) / 2 for k in range(5)):
         if abs(abs(value) - float(sine)) < 1e-12:
             return sine if value > 0 else -sine
     return _number(value)
