@@ -28,6 +28,7 @@ SYMBOLS = ("m", "mX", "mY", "mZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
 DEGREES = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)  # powers of length in an inertial vector
 
 M, MX, MY, MZ, XX, XY, XZ, YY, YZ, ZZ = range(10)
+_AS_WRITTEN = (XX, XY, XZ, YY, YZ, ZZ, MX, MY, MZ, M)  # in eq. (3)
 
 # What may go, and in which order where there is a choice: that of step b, then that of step c. Step b, turning: m_j,
 # mZ_j, and YY_j with XX_j, eq. (20), theorem 5; sliding: the six of J_j, eqs. (21), (22), theorem 6. ZZ of a link that
@@ -99,8 +100,12 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     columns = tuple(column for column in range(10 * n) if column not in eliminated)
     mapping = checks.read_only((units[:, None] * mapping / units)[list(columns)])
     symbols = parameter_symbols(n)
-    names = tuple(base_name(column, row) for column, row in zip(columns, mapping, strict=True))
-    forms = (combination(row, column, symbols) for column, row in zip(columns, mapping, strict=True))
+    # `XX6`, or `XXR6` where others are regrouped to it.
+    names = tuple(
+        f"{SYMBOLS[column % 10]}{'R' if np.count_nonzero(row) > 1 else ''}{column // 10 + 1}"
+        for column, row in zip(columns, mapping, strict=True)
+    )
+    forms = (_combination(row, column, symbols) for column, row in zip(columns, mapping, strict=True))
     return BaseParameters(
         names=names,
         values=checks.read_only(mapping @ robot.inertial_vector),
@@ -145,16 +150,11 @@ def parameter_symbols(n: int) -> tuple[str, ...]:
     return tuple(f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS)
 
 
-def base_name(column: int, row: FloatArray) -> str:
-    """`XX6`, or `XXR6` where others are regrouped to it: `row` of the mapping, with 1 at `column`."""
-    symbol, link = SYMBOLS[column % 10], column // 10 + 1
-    return f"{symbol}{link}" if (row != 0.0).sum() == 1 else f"{symbol}R{link}"
-
-
-def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
-    """The sum `row` . `symbols`, the term of `column` first; terms with the same factor share it."""
+def _combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
+    """The sum `row` . `symbols`, the term of `column` first, link by link; terms with the same factor share it."""
     by_factor: dict[str, list[int]] = {}
-    for place in sorted(row.nonzero()[0].tolist(), key=lambda place: (place != column, *_as_written(place))):
+    order = [10 * link + entry for link in range(len(row) // 10) for entry in _AS_WRITTEN]
+    for place in sorted(row.nonzero()[0].tolist(), key=lambda place: (place != column, order.index(place))):
         factor = f"{row[place]:.12g}"
         # +1 and -1 need no bracket, so each such term stands for itself.
         by_factor.setdefault(factor if factor not in ("1", "-1") else f"{factor} {place}", []).append(place)
@@ -164,9 +164,3 @@ def combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:
         total = f"({total})" if len(places) > 1 else total
         terms.append(f"{factor[:-1]}{total}" if factor in ("1", "-1") else f"{factor}*{total}")
     return " + ".join(terms).replace(" + -", " - ")
-
-
-def _as_written(place: int) -> tuple[int, int]:
-    """Link by link, and in each as in eq. (3): moments of inertia, first moments, mass."""
-    link, entry = divmod(place, 10)
-    return link, (4, 5, 6, 7, 8, 9, 1, 2, 3, 0).index(entry)

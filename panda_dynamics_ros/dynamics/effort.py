@@ -16,7 +16,7 @@ from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
 
 @compiled
 def finite_sample(q, dq, tau):
-    """Whether all numbers of three arrays (n,) are."""
+    """Whether all numbers of three arrays (n,) are finite."""
     return finite(q) and finite(dq) and finite(tau)
 
 

@@ -18,7 +18,7 @@ from panda_dynamics_ros.dynamics.regressor import project_wrench, twist_at, unit
 
 @part
 def momentum_sample(table, frames, dq, work, p, bias):
-    """p (n,) and bias (n,) of the arm, its joints placed; `work` (n, 18): velocity, momentum, weight of each link."""
+    """p (n,) and bias (n,) of the arm, its joints placed; `work` (n, 9): velocity of each link, and its way up."""
     n = chain.joint_count(table)
     v, w, up = ZERO, ZERO, chain.upward(table)
     for i in range(n):
@@ -30,18 +30,14 @@ def momentum_sample(table, frames, dq, work, p, bias):
             w = (w[0], w[1], w[2] + dq[i])
         store(work, i, 0, v)
         store(work, i, 3, w)
-        body = chain.link_body(table, i)
-        linear, angular = link_wrench(body, v, ZERO, w)
-        store(work, i, 6, linear)
-        store(work, i, 9, angular)
-        force, moment = link_wrench(body, up, ZERO, ZERO)
-        store(work, i, 12, force)
-        store(work, i, 15, moment)
+        store(work, i, 6, up)
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
     for i in range(n - 1, -1, -1):
-        linear, angular = add(linear, fetch(work, i, 6)), add(angular, fetch(work, i, 9))
-        force, moment = add(force, fetch(work, i, 12)), add(moment, fetch(work, i, 15))
-        v, w = fetch(work, i, 0), fetch(work, i, 3)
+        v, w, body = fetch(work, i, 0), fetch(work, i, 3), chain.link_body(table, i)
+        a, b = link_wrench(body, v, ZERO, w)
+        linear, angular = add(linear, a), add(angular, b)
+        a, b = link_wrench(body, fetch(work, i, 6), ZERO, ZERO)
+        force, moment = add(force, a), add(moment, b)
         # (V x S) . H = - S . (V x* H), the rate of H where it moves along with the link
         if chain.slides(table, i):
             p[i], bias[i] = linear[2], force[2] + cross(w, linear)[2]

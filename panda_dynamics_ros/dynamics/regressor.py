@@ -130,32 +130,24 @@ def regressor_blocks(table, q, dq, ddq, Y):
         regressor_block(table, W, count, q[some], dq[some], ddq[some], Y[some])
 
 
-@part
-def payload_regressor_sample(table, frame, frames, dq, ddq, S, Y):
-    """Y (n, 10) of one motion, its joints placed, for a payload in row `frame` of the table; T_base_frame."""
-    n = chain.joint_count(table)
-    a, w, dw = chain.upward(table), ZERO, ZERO
-    for i in range(n):
-        a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[i], ddq[i], a, w, dw)
-    for row in range(n, frame + 1):
-        a, w, dw = step_outward(0.0, chain.placed(table, row), 0.0, 0.0, a, w, dw)
-    X = unit_twists(table, frame, frames, S)
-    for j in range(n):
-        s, z = twist_at(S, j)
-        row = project_wrench(s, z, a, w, dw)
-        for k in range(10):
-            Y[j, k] = row[k]
-    return X
-
-
 @compiled
 def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
-    """Y (rows n, 10) of stacked motions; whether they are finite."""
+    """Y (rows n, 10) of stacked motions, for a payload in row `frame` of the table; whether they are finite."""
     n = chain.joint_count(table)
     frames, S = np.empty((n, 12)), np.empty((n, 6))
     for k in range(0, q.shape[0], n):
         chain.place_joints(table, q[k : k + n], frames)
-        payload_regressor_sample(table, frame, frames, dq[k : k + n], ddq[k : k + n], S, Y[k : k + n])
+        a, w, dw = chain.upward(table), ZERO, ZERO
+        for i in range(n):
+            a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[k + i], ddq[k + i], a, w, dw)
+        for row in range(n, frame + 1):
+            a, w, dw = step_outward(0.0, chain.placed(table, row), 0.0, 0.0, a, w, dw)
+        unit_twists(table, frame, frames, S)
+        for j in range(n):
+            s, z = twist_at(S, j)
+            row = project_wrench(s, z, a, w, dw)
+            for c in range(10):
+                Y[k + j, c] = row[c]
     return finite(q) and finite(dq) and finite(ddq)
 
 

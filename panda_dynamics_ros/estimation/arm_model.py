@@ -88,7 +88,7 @@ def error_terms(tables, dry, published, memory, std, q, dq, s, momentum, bias):
     the last table is the arm's.
     """
     n, last = q.shape[0], tables.shape[0] - 1
-    frames, work = scratch((n, 12)), scratch((n, 18))
+    frames, work = scratch((n, 12)), scratch((n, 9))
     p, torque, rest = scratch(n), scratch(n), zeros(n)
     place_joints(tables[last], q, frames)
     for k in range(last + 1):

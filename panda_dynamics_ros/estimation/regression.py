@@ -79,7 +79,7 @@ def arm_terms(model, frames, q, dq, s, tau, momentum, bias):
     p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
-    work, p, arm_bias = scratch((n, 18)), scratch(n), scratch(n)
+    work, p, arm_bias = scratch((n, 9)), scratch(n), scratch(n)
     momentum_sample(model.table, frames, dq, work, p, arm_bias)
     for i in range(n):
         momentum[i, ARM] = -p[i] - model.rotors[i] * dq[i]

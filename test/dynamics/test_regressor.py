@@ -70,7 +70,7 @@ def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng)
 
 @compiled
 def momentum_rows(table, frame, q, dq, p, bias, Y_p, Y_bias):
-    frames, S, work = np.empty((q.shape[1], 12)), np.empty((q.shape[1], 6)), np.empty((q.shape[1], 18))
+    frames, S, work = np.empty((q.shape[1], 12)), np.empty((q.shape[1], 6)), np.empty((q.shape[1], 9))
     for k in range(q.shape[0]):
         place_joints(table, q[k], frames)
         momentum_sample(table, frames, dq[k], work, p[k], bias[k])
