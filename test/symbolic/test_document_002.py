@@ -46,20 +46,14 @@ def document():
     return Document()
 
 
-def test_velocity_of_joint_3(document):
-    V = document.chain.jacobian(document.theta, "joint3") @ document.rates
-    assert is_zero(V - document.by_definition(document.r[2], 3))
-
-
-def test_spatial_velocity_of_joint_3(document):
-    """First check: T' T^-1 = V^. The document's V, whose v is the origin's velocity, passes it with an inverse
-    [[R^T, 0], [0, 1]]; with the inverse of T, the V of the check is the spatial twist J_s theta'."""
-    T = document.T[2]
-    T_dot = time_derivative(T, document.t)
-    V = document.by_definition(document.r[2], 3)
-    R_inverse = inverse_transform(T)
+@pytest.mark.parametrize("of_com", [False, True])
+def test_spatial_velocity_of_joint_3_and_of_its_centre_of_mass(document, of_com):
+    """First and third check: T' T^-1 = V^. The document's V, whose v is the origin's velocity, passes it with an
+    inverse [[R^T, 0], [0, 1]]; with that of T, the V of the check is the spatial twist J_s theta', of all points."""
+    T, r = (document.T_m[2], document.r_m[2]) if of_com else (document.T[2], document.r[2])
+    T_dot, R_inverse = time_derivative(T, document.t), inverse_transform(T)
     R_inverse[:3, 3] = 0
-    assert is_zero(T_dot @ R_inverse - twist_matrix(V))
+    assert is_zero(T_dot @ R_inverse - twist_matrix(document.by_definition(r, 3)))
     V_s = document.chain.space_jacobian(document.theta)[:, :3] @ document.rates[:3]
     assert is_zero(T_dot @ inverse_transform(T) - twist_matrix(V_s))
 
@@ -81,19 +75,6 @@ def test_printed_difference_of_the_two_velocities(document):
     assert is_zero(V[:3] - V_s[:3] - skew(V[3:]) @ document.r[2])
 
 
-def test_velocity_of_centre_of_mass_3(document):
-    """Third check: of (T T_m)' (T T_m)^-1, in the same two readings; a body has one spatial twist at every point."""
-    V_m = document.chain.com_jacobian(document.theta, 3) @ document.rates
-    assert is_zero(V_m - document.by_definition(document.r_m[2], 3))
-    T_m = document.T_m[2]
-    T_m_dot = time_derivative(T_m, document.t)
-    R_inverse = inverse_transform(T_m)
-    R_inverse[:3, 3] = 0
-    assert is_zero(T_m_dot @ R_inverse - twist_matrix(V_m))
-    V_s = document.chain.space_jacobian(document.theta)[:, :3] @ document.rates[:3]
-    assert is_zero(T_m_dot @ inverse_transform(T_m) - twist_matrix(V_s))
-
-
 def test_the_centre_of_mass_stands_still_in_its_link(document):
     """T' T_m = (T T_m)'."""
     T_m3_3 = np.eye(4, dtype=int).astype(object)
@@ -110,17 +91,10 @@ def test_true_true(document):
     assert is_zero(V_m[:3] - V[:3] + skew(document.r_m[2] - document.r[2]) @ V[3:])
 
 
-def test_com_shift(document):
-    """Ad^-1(T_CoM) V_3 = V_m3, and T_CoM is the translation r_m - r."""
-    T_CoM = com_shift(document.T[2], document.chain.coms[2])
-    V, V_m = document.by_definition(document.r[2], 3), document.by_definition(document.r_m[2], 3)
-    assert is_zero(adjoint_inverse(T_CoM) @ V - V_m)
-    assert is_zero(T_CoM[:3, 3] - (document.r_m[2] - document.r[2]))
-
-
 def test_jacobian_identity(document):
-    """J_m3 = Ad^-1(T_CoM) J_3, each Jacobian by its definition, and each as it is computed."""
+    """J_m3 = Ad^-1(T_CoM) J_3, each Jacobian by its definition and as it is computed; T_CoM moves by r_m - r."""
     T_CoM = com_shift(document.T[2], document.chain.coms[2])
+    assert is_zero(T_CoM[:3, 3] - (document.r_m[2] - document.r[2]))
     J = jacobian_from_velocity(document.by_definition(document.r[2], 3), document.rates)
     J_m = jacobian_from_velocity(document.by_definition(document.r_m[2], 3), document.rates)
     assert J.shape == J_m.shape == (6, 7)
