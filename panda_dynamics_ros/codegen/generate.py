@@ -214,11 +214,9 @@ def _c_body(n: int, function: Written) -> list[str]:
 
 def _python_source(name: str, n: int, notes: list[str], functions: list[Written], module: str) -> str:
     """The file's text. Every function's name begins with `name`; `module` is where sin, cos and exp are from."""
-    plain, friction = module == "math", any(each.name == FRICTION for each in functions)
-    about = (PYTHON_NOTES + OF_ARRAYS * (not plain)).format(n=n, module=module)
-    imported = ["clip"] * (friction and not plain) + ["cos"] + ["exp"] * friction + ["sin"]
+    about = (PYTHON_NOTES + OF_ARRAYS * (module != "math")).format(n=n, module=module)
     lines = [f"# {line}".rstrip() for line in [*notes, "", *about.splitlines()]]
-    lines += ["", f"from {module} import {', '.join(imported)}"]
+    lines += ["", f"from {module} import {'' if module == 'math' else 'clip, '}cos, exp, sin"]
     for each in functions:
         lines += ["", "", f"def {name}_{each.name}({', '.join(each.arguments)}):", f'    """{each.comment}."""']
         lines += [f"    {line}" for line in _python_body(n, each)]

@@ -55,9 +55,9 @@ def of_states(
 ) -> FloatArray:
     """An array (..., *shape) for joint arrays (..., n) with these `names`, checked.
 
-    kernel: for stacked states. blocks: for rows of them, or None; used from `MANY` on, since fewer are not worth
-        seconds of compilation. Both write (*options, *states, result) in place; the result is zero where they write
-        nothing. `kernel` returns whether all numbers of the states are finite.
+    kernel: for stacked states; returns whether all numbers of the states are finite.
+    blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
+        Both kernels write (*options, *states, result) in place; the result is zero where they write nothing.
     """
     n = robot.n
     for x in states:
