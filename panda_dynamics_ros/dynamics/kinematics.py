@@ -47,17 +47,14 @@ def pose_of_one(table, frame, q, T):
 
 @compiled(nogil=True)
 def pose_blocks(table, frame, q, T):
-    """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it."""
+    """T (rows, 4, 4) of q (rows, n), as `pose_of_one` has it, of any frame but base."""
     rows, n = q.shape
     W, joints = blocks.workspace(n), min(frame + 1, n)
     for first in range(0, rows, blocks.BLOCK):
         last = min(first + blocks.BLOCK, rows)
-        count, V = last - first, W[max(joints - 1, 0)]
+        count, V = last - first, W[joints - 1]
         blocks.place_joints(table, W, count, q[first:last], joints)
         blocks.place_in_base(W, count, joints)
-        if joints == 0:
-            for b in range(count):
-                blocks.place(V, b, (IDENTITY, ZERO))
         for row in range(n, frame + 1):
             X = chain.placed(table, row)
             for b in range(count):
@@ -76,7 +73,8 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     Reference: product of modified Denavit-Hartenberg transforms, Gautier and Khalil 1988, eq. (1) (document 004);
     document 000, S_H_i = S_H_1 1_H_2 ..
     """
-    return of_states(robot, (4, 4), pose_of_one, pose_blocks, (robot.table, robot.frame_index(frame)), "q", q)
+    row = robot.frame_index(frame)
+    return of_states(robot, (4, 4), pose_of_one, pose_blocks if row >= 0 else None, (robot.table, row), "q", q)
 
 
 def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

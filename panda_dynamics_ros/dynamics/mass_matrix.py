@@ -26,7 +26,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     scale,
     times,
 )
-from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
+from panda_dynamics_ros.dynamics.newton_euler import momentum_of, newton_euler_sample
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -81,13 +81,6 @@ def put_joint_in_base(V, b, X, sliding, body):
     put(V, TWIST, b, add(scale(sliding, z), cross(X[1], turn)))
     put(V, TWIST + 3, b, turn)
     put_body(V, b, body_to_parent(X, body))
-
-
-@part
-def momentum_of(body, v, w):
-    """(linear, angular) about the origin: the spatial inertia times a twist."""
-    mass, mc, inertia = body
-    return add(scale(mass, v), cross(w, mc)), add(times(inertia, w), cross(mc, v))
 
 
 @part

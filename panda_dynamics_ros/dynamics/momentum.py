@@ -12,8 +12,9 @@ which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), docume
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
-from panda_dynamics_ros.dynamics.newton_euler import link_wrench, to_parent
+from panda_dynamics_ros.dynamics.newton_euler import momentum_of, to_parent
 from panda_dynamics_ros.dynamics.regressor import project_wrench, twist_at, unit_twists
+from panda_dynamics_ros.robot.description import PRISMATIC
 
 
 @part
@@ -24,19 +25,17 @@ def momentum_sample(table, frames, dq, work, p, bias):
     for i in range(n):
         R, r = chain.placed(frames, i)
         v, w, up = rotate_back(R, add(v, cross(w, r))), rotate_back(R, w), rotate_back(R, up)
-        if chain.slides(table, i):
-            v = (v[0], v[1], v[2] + dq[i])
-        else:
-            w = (w[0], w[1], w[2] + dq[i])
+        sliding = table[i, PRISMATIC]
+        v, w = (v[0], v[1], v[2] + sliding * dq[i]), (w[0], w[1], w[2] + (1.0 - sliding) * dq[i])
         store(work, i, 0, v)
         store(work, i, 3, w)
         store(work, i, 6, up)
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
     for i in range(n - 1, -1, -1):
         v, w, body = fetch(work, i, 0), fetch(work, i, 3), chain.link_body(table, i)
-        a, b = link_wrench(body, v, ZERO, w)
+        a, b = momentum_of(body, v, w)
         linear, angular = add(linear, a), add(angular, b)
-        a, b = link_wrench(body, fetch(work, i, 6), ZERO, ZERO)
+        a, b = momentum_of(body, fetch(work, i, 6), ZERO)
         force, moment = add(force, a), add(moment, b)
         # (V x S) . H = - S . (V x* H), the rate of H where it moves along with the link
         if chain.slides(table, i):

@@ -30,12 +30,17 @@ from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
 
 @part
+def momentum_of(body, v, w):
+    """(linear, angular) about the frame's origin: the spatial inertia of a body (m, m c, I) times a twist."""
+    mass, mc, inertia = body
+    return add(scale(mass, v), cross(w, mc)), add(times(inertia, w), cross(mc, v))
+
+
+@part
 def link_wrench(body, a, w, dw):
     """Force and moment about the frame's origin that give a body (m, m c, I) this motion."""
-    mass, mc, inertia = body
-    f = add(scale(mass, a), add(cross(dw, mc), cross(w, cross(w, mc))))
-    moment = add(times(inertia, dw), cross(w, times(inertia, w)))
-    return f, add(moment, cross(mc, a))
+    (f, moment), (_, mc, inertia) = momentum_of(body, a, dw), body
+    return add(f, cross(w, cross(w, mc))), add(moment, cross(w, times(inertia, w)))
 
 
 @part
