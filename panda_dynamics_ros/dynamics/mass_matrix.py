@@ -60,17 +60,8 @@ LINEAR, ANGULAR = PLACED, PLACED + 3  # momentum, where the placement was
 
 @part
 def get_body(V, b):
-    """The body of state b, as `put_body` wrote it."""
+    """Mass, first moment and inertia of state b."""
     return V[BODY, b], get(V, BODY + 1, b), get(V, BODY + 4, b) + get(V, BODY + 7, b)
-
-
-@part
-def put_body(V, b, body):
-    """Write mass, first moment and inertia of state b, from row BODY on."""
-    V[BODY, b] = body[0]
-    put(V, BODY + 1, b, body[1])
-    put(V, BODY + 4, b, body[2][:3])
-    put(V, BODY + 7, b, body[2][3:])
 
 
 @part
@@ -80,7 +71,10 @@ def put_joint_in_base(V, b, X, sliding, body):
     turn = scale(1.0 - sliding, z)
     put(V, TWIST, b, add(scale(sliding, z), cross(X[1], turn)))
     put(V, TWIST + 3, b, turn)
-    put_body(V, b, body_to_parent(X, body))
+    V[BODY, b], mc, inertia = body_to_parent(X, body)
+    put(V, BODY + 1, b, mc)
+    put(V, BODY + 4, b, inertia[:3])
+    put(V, BODY + 7, b, inertia[3:])
 
 
 @part

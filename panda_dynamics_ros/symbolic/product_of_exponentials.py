@@ -91,10 +91,8 @@ def rigid(R: ArrayLike, p: ArrayLike) -> Array:
 def adjoint(T_a_b: ArrayLike) -> Array:
     """Ad(T) = [[R, [p] R], [0, R]] (6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
     T = expressions(T_a_b, (4, 4), "T_a_b")
-    out = 0 * identity(6)
-    out[:3, :3] = out[3:, 3:] = T[:3, :3]
-    out[:3, 3:] = skew(T[:3, 3]) @ T[:3, :3]
-    return out
+    R, p = T[:3, :3], T[:3, 3]
+    return np.block([[R, skew(p) @ R], [0 * R, R]])
 
 
 class ScrewChain:
