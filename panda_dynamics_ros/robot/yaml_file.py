@@ -276,13 +276,12 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     if target.suffix not in YAML:
         raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-    content, map_path = _content(robot), target.with_name(f"{target.stem}.residual.npz")
-    if robot.residual_map is not None:
-        content["residual_map"] = map_path.name
-    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
+    content = _content(robot)
     try:
         if robot.residual_map is not None:
-            write_residual_map(robot.residual_map, map_path)
+            map_path = target.with_name(f"{target.stem}.residual.npz")
+            content["residual_map"] = write_residual_map(robot.residual_map, map_path).name
+        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
         with replacing(target) as file:
             file.write_text(head + text, encoding="utf-8")
     except OSError as error:
