@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -47,17 +46,12 @@ def read_text(path: Path, most: int) -> str:
     """
     if not is_file(path):  # nobody waits for the writer of a FIFO
         raise DataError(f"{path!s:.300}: expected a file, got none")
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
-            content = stream.read(most + 1)
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with refused(path, "a file that can be read"), opened(path, "rb") as stream:
+        content: bytes = stream.read(most + 1)
         if len(content) > most:
             raise DataError(f"{path!s:.300}: expected at most {most} bytes, got more")
         return content.decode("utf-8")
-    except DataError:
-        raise
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"{error}"
-        raise DataError(f"{path!s:.300}: expected a file that can be read, got: {reason:.200}") from error
 
 
 @contextmanager
@@ -68,7 +62,8 @@ def refused(path: Path, kind: str) -> Iterator[None]:
     except PandaDynamicsError:
         raise
     except Exception as error:
-        raise DataError(f"{path}: expected {kind}, got: {' '.join(str(error).split()):.200}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path!s:.300}: expected {kind}, got: {' '.join(str(reason).split()):.200}") from error
 
 
 def read_npz(path: Path, most: int) -> dict[str, Any]:

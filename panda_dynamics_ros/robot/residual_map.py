@@ -91,8 +91,7 @@ class ResidualMap:
         """(n,), N m, standard deviation of the quick noise, after the estimator's filters: the most likely one."""
         tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma
         likelihood = np.array([self._log_likelihood(noise) for noise in tried])
-        best = tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))]
-        return checks.read_only(best)
+        return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
 
     def _log_likelihood(self, noise: FloatArray) -> FloatArray:
         """log p(rows) of each joint (n,), but for a constant."""

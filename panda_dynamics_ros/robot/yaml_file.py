@@ -13,7 +13,7 @@ import yaml
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.effort import MEASURED
@@ -28,7 +28,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
 from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
-from panda_dynamics_ros.untrusted import is_file, replacing
+from panda_dynamics_ros.untrusted import is_file, read_text, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
@@ -127,19 +127,13 @@ class _PlainLoader(yaml.SafeLoader):
 def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
     try:
-        if not is_file(path):
-            problem = "a readable file, got none"
-        elif (size := path.stat().st_size) <= LARGEST_YAML:
-            return yaml.load(path.read_text(encoding="utf-8"), _PlainLoader)  # nosec B506
-        else:
-            problem = f"at most {LARGEST_YAML} bytes, got {size}"
-    except RecursionError:
-        problem = "YAML, got one that is nested too deeply"
+        return yaml.load(read_text(path, LARGEST_YAML), _PlainLoader)  # nosec B506
+    except DataError as error:
+        raise RobotDescriptionError(str(error)) from error
+    except RecursionError as error:
+        raise RobotDescriptionError(f"{path}: expected YAML, got one that is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
-        problem = f"YAML, got {' '.join(str(error).split()):.200}"
-    except OSError as error:
-        problem = f"a readable file, got {error.strerror}"
-    raise RobotDescriptionError(f"{path}: expected {problem}")
+        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split()):.200}") from error
 
 
 # ---- from YAML to an arm -----------------------------------------------------------------------------------------
@@ -282,13 +276,12 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     if target.suffix not in YAML:
         raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-    content, map_path = _content(robot), target.with_name(f"{target.stem}.residual.npz")
-    if robot.residual_map is not None:
-        content["residual_map"] = map_path.name
-    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
+    content = _content(robot)
     try:
         if robot.residual_map is not None:
-            write_residual_map(robot.residual_map, map_path)
+            map_path = target.with_name(f"{target.stem}.residual.npz")
+            content["residual_map"] = write_residual_map(robot.residual_map, map_path).name
+        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
         with replacing(target) as file:
             file.write_text(head + text, encoding="utf-8")
     except OSError as error:
