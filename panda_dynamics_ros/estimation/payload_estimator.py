@@ -83,7 +83,7 @@ ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
-LONGEST = 10.0  # s, of a touch
+LONGEST = 60.0  # s, of a touch: longer than a hand guides an arm
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
