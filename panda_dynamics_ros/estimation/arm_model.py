@@ -11,6 +11,7 @@ phi      what the description has wrong for good, standard normal. Each column o
 
     links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
                  directions that move the torques most (principal components over the arm's range of motion)
+    tilt         of the base, about its two horizontal axes: the change of the gravity torques
     delay        of the torque signal: minus the rate of gravity and dry friction
     common gain  of all torques: what the description expects of the arm and of what it carries. A gain of the load
                  cannot be told from its mass, so that it is learnt from the arm's own torques
@@ -27,9 +28,9 @@ d        what changes with posture and velocity: one Ornstein-Uhlenbeck process 
 e        white noise, whose variance is learnt, that of the torque signal itself, which is measured, and a slow ripple
          of the sensors that does not average out.
 
-Gains of single joints and a tilt of the base are not in phi: its links and offsets explain as much of the torques.
-A, Y and y pass the same two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a
-regressor that shares the noise of y would be biased (errors in variables).
+Gains of single joints are not in phi: its links and offsets explain as much of the torques. A, Y and y pass the same
+two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a regressor that shares the
+noise of y would be biased (errors in variables).
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.estimation.regression import ArmModel, FilterState, dry_friction, filter_step, first_order_hold
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.description import INERTIAL
+from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
 LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
-DELAY, COMMON_GAIN = 0.005, 0.015  # s; share
+TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.015  # rad; s; share
 OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
 """N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
@@ -72,27 +73,27 @@ OUTLIER = 9.0  # variances, beyond which a value does not count as more
 
 TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia")
 """Of each joint, in the order of its columns."""
-OWN, EXTRA = len(TERMS), 2
-"""Columns of each joint alone; shared columns beside those of the links: delay and common gain."""
+OWN, EXTRA = len(TERMS), 4
+"""Columns of each joint alone; shared columns beside those of the links: two tilts, delay and common gain."""
 NEGLIGIBLE = 0.1
 """Torque, in standard deviations of the residual, that the directions left out make up at most."""
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
 
 
 @compiled
-def error_terms(tables, dry, published, memory, std, q, dq, s, momentum, bias):
+def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum, bias):
     """Terms (n, k + 5) of all columns, as `regression` has them, in place.
 
-    They are links, and [friction, viscous, soft, rotor, gravity with dry friction] of each joint; `std` (n, 5) is for
-    `TERMS`. Momentum and bias are linear in the inertia, of which the first k of `tables` (k + 1, ..) have one sigma;
-    the last table is the arm's.
+    They are links, tilts, and [friction, viscous, soft, rotor, gravity with dry friction] of each joint; `std` (n, 5)
+    is for `TERMS`. Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of
+    the links, which are `moving` so many, or as gravity; the last table is the arm's.
     """
     n, last = q.shape[0], tables.shape[0] - 1
     frames, work = scratch((n, 12)), scratch((n, 9))
     p, torque, rest = scratch(n), scratch(n), zeros(n)
     place_joints(tables[last], q, frames)
     for k in range(last + 1):
-        momentum_sample(tables[k], frames, dq if k < last else rest, work, p, torque)
+        momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
         column = k if k < last else k + 4
         for i in range(n):
             momentum[i, column], bias[i, column] = p[i], torque[i]
@@ -135,7 +136,7 @@ class ArmErrors:
 
     offset: (n,), N m. friction: (n,), share of the published dry friction, or N m where none is published.
     viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2.
-    delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
+    tilt: (2,), rad, about x and y. delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
     """
 
     offset: FloatArray
@@ -143,6 +144,7 @@ class ArmErrors:
     viscous: FloatArray
     soft: FloatArray
     rotor_inertia: FloatArray
+    tilt: FloatArray
     delay: FloatArray
     common_gain: FloatArray
     offset_std: FloatArray
@@ -150,6 +152,7 @@ class ArmErrors:
     viscous_std: FloatArray
     soft_std: FloatArray
     rotor_inertia_std: FloatArray
+    tilt_std: FloatArray
     delay_std: FloatArray
     common_gain_std: FloatArray
 
@@ -176,7 +179,8 @@ class ErrorColumns:
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none for an arm whose links weigh next to nothing
-        self._tables = checks.read_only(np.array([*changes, robot.table]))
+        tables = [*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table]
+        self._tables = checks.read_only(np.array(tables))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
         self.A = np.zeros((robot.n, self.shared + OWN))
@@ -210,12 +214,27 @@ class ErrorColumns:
         residual map leaves of the errors.
         """
         momentum, bias = self._terms
-        error_terms(self._tables, self._dry, self._published, self._memory, self._std, *sample, momentum, bias)
+        error_terms(
+            self._tables,
+            self._links,
+            self._dry,
+            self._published,
+            self._memory,
+            self._std,
+            *sample,
+            momentum,
+            bias,
+        )
         hold = first_order_hold(self._pole, dt if self._started else 0.0)
         filter_step(momentum, bias, self._pole, hold, self._filters)
         error_columns(self._filters, arm, load, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
         return self.A
+
+    def torque(self, phi: FloatArray) -> FloatArray:
+        """A phi, (n,)."""
+        own = phi[self.shared :].reshape(-1, OWN)
+        return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
 
     def model(self, phi: FloatArray) -> ArmModel:
         """The arm with the errors phi (size,), but for delay and soft friction."""
@@ -223,6 +242,8 @@ class ErrorColumns:
         offset, dry, viscous, _, rotor = (own * self._std * self._ratio[:, None]).T
         table, friction, n, links = self._tables[-1].copy(), self._memory.copy(), len(self.A), self._links
         table[:n, INERTIAL:] += np.tensordot(shared[:links], self._tables[:links, :n, INERTIAL:], 1)
+        gravity = slice(TRANSLATION, TRANSLATION + 3)
+        table[n + 2, gravity] += shared[links : links + 2] @ self._tables[links : links + 2, n + 2, gravity]
         friction[:, 0] += viscous
         friction[:, 1] += dry * self._dry
         friction[:, 2] += offset
@@ -236,9 +257,17 @@ class ErrorColumns:
         for suffix, values in (("", mean), ("_std", np.sqrt(np.maximum(variance, 0.0)))):
             own = values[k:].reshape(-1, OWN) * self._std * self._ratio[:, None]
             found |= {f"{name}{suffix}": own[:, place] for place, name in enumerate(TERMS)}
+            found[f"tilt{suffix}"] = ratio * TILT * values[k - 4 : k - 2]
             found[f"delay{suffix}"] = ratio * DELAY * values[k - 2 : k - 1]
             found[f"common_gain{suffix}"] = ratio * COMMON_GAIN * values[k - 1 : k]
         return ArmErrors(**found)
+
+
+def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
+    """The table of an arm whose gravity is what one sigma of tilt adds to it."""
+    table, size = robot.table.copy(), float(np.linalg.norm(robot.gravity))
+    table[robot.n + 2, TRANSLATION : TRANSLATION + 3] = TILT * size * np.eye(3)[axis]
+    return table
 
 
 def _with_inertia(robot: RobotDescription, vector: FloatArray) -> FloatArray:

@@ -85,9 +85,16 @@ def test_directions_are_one_sigma_of_mass_centre_and_shape(panda, rng):
     assert D.shape[1] < 40, "directions that the torques do not show cost time"
 
 
-def test_delay_and_common_gain(panda, motion, columns):
+def test_tilt_delay_and_common_gain(panda, motion, columns):
     A, arm, load = columns
-    first = error_directions(panda).shape[1]
+    first, g = error_directions(panda).shape[1], np.linalg.norm(panda.gravity)
+    for axis in (0, 1):
+
+        def tilted(size, axis=axis):
+            gravity = panda.gravity + size * arm_model.TILT * g * np.eye(3)[axis]
+            return replace(panda, gravity=gravity).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+
+        assert_columns(A[:, :, first + axis], difference(motion, tilted))
 
     def late(size):
         delay = size * arm_model.DELAY
@@ -96,8 +103,8 @@ def test_delay_and_common_gain(panda, motion, columns):
         return panda.gravity_torques(before.q) + dry_friction(panda.friction)[:, 1] * s
 
     # Dry friction turns between two samples: half of one, w dt / 2, of a pulse of some 0.03 N m.
-    assert_columns(A[:, :, first], difference(motion, late), atol=1e-3)
-    assert_columns(A[:, :, first + 1], arm_model.COMMON_GAIN * (arm + load))
+    assert_columns(A[:, :, first + 2], difference(motion, late), atol=1e-3)
+    assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * (arm + load))
 
 
 def test_errors_of_each_joint(panda, motion, columns):
@@ -135,7 +142,7 @@ def test_a_residual_map_leaves_a_share_of_the_arm_and_all_of_the_load(panda, mot
 def test_the_model_with_errors_leaves_what_they_explain(panda, motion, rng):
     """y of the learnt model is y - A phi: the arm that external torques are counted from. Not: delay, soft friction."""
     errors = ErrorColumns(panda, POLE, RATIO)
-    phi = 1e-3 * rng.normal(size=errors.size)
+    phi = 1e-3 * rng.normal(size=errors.size)  # a tilt of links that are wrong is of second order
     phi[errors.shared - 2] = 0.0
     phi[errors.shared + 3 :: OWN] = 0.0
     s, _ = presliding_states(motion.q)
@@ -153,6 +160,7 @@ def test_the_model_with_errors_leaves_what_they_explain(panda, motion, rng):
         A = errors.step(DT, (motion.q[k], motion.dq[k], s[k]), through[k], np.zeros(7), np.ones(7))
     own = phi[errors.shared :].reshape(7, OWN)
     explained = A[:, : errors.shared] @ phi[: errors.shared] + np.sum(A[:, errors.shared :] * own, axis=1)
+    np.testing.assert_allclose(errors.torque(phi), explained, rtol=1e-12)
     gained = (described.filtered - said.filtered)[:, ARM]
     np.testing.assert_allclose(gained, explained, atol=1e-7)
     assert np.abs(explained).min() > 1e-6
@@ -166,6 +174,7 @@ def test_errors_have_units(panda, rng):
     np.testing.assert_allclose(said.offset, RATIO * arm_model.OFFSET * own[:, 0])
     np.testing.assert_allclose(said.rotor_inertia, RATIO * arm_model.ROTOR * own[:, 4])
     k = errors.shared
+    np.testing.assert_allclose(said.tilt, RATIO * arm_model.TILT * mean[k - 4 : k - 2])
     np.testing.assert_allclose(said.delay, RATIO * arm_model.DELAY * mean[k - 2])
     np.testing.assert_allclose(said.common_gain_std, RATIO * arm_model.COMMON_GAIN * np.sqrt(variance[k - 1]))
 
