@@ -26,7 +26,13 @@ from panda_dynamics_ros.dynamics.kernels.vectors import (
     scale,
     times,
 )
-from panda_dynamics_ros.dynamics.newton_euler import momentum_of, newton_euler_sample
+from panda_dynamics_ros.dynamics.newton_euler import (
+    joint_torques,
+    link_wrenches,
+    momentum_of,
+    newton_euler_sample,
+    step_outward,
+)
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -157,20 +163,24 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 def coriolis_matrix_of_one(table, q, dq, C):
     """C (rows n, n) of stacked states; whether they are finite."""
     n = chain.joint_count(table)
-    frames, wrenches, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
-    velocity, faster, slower = np.empty(n), np.empty(n), np.empty(n)
+    frames, wrenches, slower = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 6))
+    velocity, tau, rest = np.empty(n), np.empty(n), np.zeros(n)
     for k in range(0, q.shape[0], n):
         chain.place_joints(table, q[k : k + n], frames)
         velocity[:] = dq[k : k + n]
-        h = np.abs(velocity).max() or 1.0
-        for j in range(n):
+        h, a, w, dw = np.abs(velocity).max() or 1.0, ZERO, ZERO, ZERO
+        for j in range(n):  # the links before joint j move alike
             velocity[j] = dq[k + j] + h
-            newton_euler_sample(table, 0.0, frames, velocity, rest, wrenches, faster)
+            link_wrenches(table, j, (a, w, dw), frames, velocity, rest, wrenches)
             velocity[j] = dq[k + j] - h
-            newton_euler_sample(table, 0.0, frames, velocity, rest, wrenches, slower)
+            link_wrenches(table, j, (a, w, dw), frames, velocity, rest, slower)
             velocity[j] = dq[k + j]
+            wrenches[:j] = 0.0
+            wrenches[j:] -= slower[j:]
+            joint_torques(table, frames, wrenches, tau)
             for i in range(n):
-                C[k + i, j] = (faster[i] - slower[i]) / (4.0 * h)
+                C[k + i, j] = tau[i] / (4.0 * h)
+            a, w, dw = step_outward(table[j, PRISMATIC], chain.placed(frames, j), velocity[j], 0.0, a, w, dw)
     return finite(q) and finite(dq)
 
 

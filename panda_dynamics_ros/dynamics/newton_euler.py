@@ -66,20 +66,29 @@ def to_parent(X, f, moment):
 
 
 @part
-def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
-    """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace.
-
-    tau_i is the component along joint i's axis of the wrenches of link i and of all links after it.
-    """
-    n = chain.joint_count(table)
-    a, w, dw = scale(with_gravity, chain.upward(table)), ZERO, ZERO
-    for i in range(n):
+def link_wrenches(table, first, motion, frames, dq, ddq, wrenches):
+    """Wrenches (n, 6) of link `first` and all beyond; the one before it has the motion (a, w, dw)."""
+    a, w, dw = motion
+    for i in range(first, chain.joint_count(table)):
         a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[i], ddq[i], a, w, dw)
         f, moment = link_wrench(chain.link_body(table, i), a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
+
+
+@part
+def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
+    """tau (n,) of one state, its joints placed; `with_gravity` is 1.0 or 0.0, `wrenches` (n, 6) is workspace."""
+    base = scale(with_gravity, chain.upward(table)), ZERO, ZERO
+    link_wrenches(table, 0, base, frames, dq, ddq, wrenches)
+    joint_torques(table, frames, wrenches, tau)
+
+
+@part
+def joint_torques(table, frames, wrenches, tau):
+    """tau_i (n,): the component along joint i's axis of the wrenches (n, 6) of link i and of all links after it."""
     f, moment = ZERO, ZERO
-    for i in range(n - 1, -1, -1):
+    for i in range(chain.joint_count(table) - 1, -1, -1):
         f, moment = add(f, fetch(wrenches, i, 0)), add(moment, fetch(wrenches, i, 3))
         tau[i] = f[2] if chain.slides(table, i) else moment[2]
         f, moment = to_parent(chain.placed(frames, i), f, moment)

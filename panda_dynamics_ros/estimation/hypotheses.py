@@ -10,8 +10,9 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
 its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
-settle anew, so that a payload comes with a small jump of the torques, too. A load may also come on steadily while the
-arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For delta ~ N(0, P),
+settle anew, so that a payload comes with a small jump of the torques, too; within `PASSED` of a stop it may settle
+without one. A load may also come on steadily while the arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For
+delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -143,9 +144,9 @@ def log_mean_exp(terms):
 
 @compiled
 def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least, evidence):
-    """Evidence (slots, 2) of a payload's jump and of a contact, in every slot.
+    """Evidence (slots, 3) of a payload's jump, of a contact, and of friction that has settled anew, in every slot.
 
-    It is 0 where it cannot reach `least` (slots,).
+    It is 0 where that of a jump and of a contact cannot reach `least` (slots,).
     """
     n = sigma.shape[0]
     last = MOMENTS + n - 1
@@ -174,6 +175,11 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
                 of_touch[s * n + link] = fits[link] - penalties[link]
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
+        if evidence[slot].any():
+            for i in range(n):
+                variance[i] = settled[i] ** 2
+            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
+            evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 
 def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
@@ -311,8 +317,9 @@ class ChangeDetector:
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
-        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 2)), np.zeros(slots)
+        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
         self._age, self._past, self._followed = np.full(slots, math.inf), np.zeros(slots), 0.0
+        self._settles = np.zeros(slots, dtype=bool)
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -381,7 +388,7 @@ class ChangeDetector:
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._places[1]]
             ramps[touched | (ramps < still)] = math.inf
-        alive = self._alive
+        alive, self._settles = self._alive, (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         log_bayes_factors(
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
             self._evidence,
@@ -438,8 +445,9 @@ class ChangeDetector:
         self._age[over] = math.inf
 
     def _counted(self, slot: int, kind: int) -> tuple[float, float]:
-        """Evidence of a payload's change (kind 0) or of a touch (1); see `tempered`."""
-        return tempered(float(self._evidence[slot, kind]), self._chi[slot])
+        """Evidence of a payload's change (kind 0) or of a touch (1) that nothing else explains; see `tempered`."""
+        settled = self._evidence[slot, 2] if self._settles[slot] else 0.0
+        return tempered(float(self._evidence[slot, kind] - settled), self._chi[slot])
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
         """The payload has changed: (m, m c) from the data and a wide prior; the inertia is unknown again."""

@@ -34,7 +34,7 @@ PAYLOAD_STD = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 FIRST, LAST = 4, 16  # updates: the first that is followed, and the end
 
 
-def followed(jump):
+def followed(jump, settled=SETTLED):
     """The state after `LAST` updates of three joints, and the detector, of a jump (4 + 3,) at its first onset."""
     rng = np.random.default_rng(5)
     (regression, own), onset, pole = (
@@ -43,7 +43,7 @@ def followed(jump):
         6.0 * np.pi,
     )
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
-    detector = ChangeDetector(SIGMA, SETTLED * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
+    detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
     for k in range(LAST):
         for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
             each.step(PERIOD, *terms)
@@ -81,7 +81,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes, and over links."""
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
-    found, shares, settled = np.empty((2, 2)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
+    found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
     log_bayes_factors(np.array([0, 1]), L, v, SIZES, shares, settled, TOUCHES, SIGMA, np.zeros(2), found)
 
     def log_ratio(L, v, P):
@@ -97,10 +97,22 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
             for t in TOUCHES
             for k in range(5, 5 + N)
         ]
-        for each, kinds in zip(found[slot], (of_payload, of_touch), strict=True):
+        for each, kinds in zip(found[slot, :2], (of_payload, of_touch), strict=True):
             assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
+        of_friction = log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2))
+        assert found[slot, 2] == pytest.approx(of_friction, rel=1e-9)
     log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, np.ones(1), found)
-    assert found[0].tolist() == [0.0, 0.0], "what cannot reach the threshold is not worked out"
+    assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
+
+
+def test_friction_that_settles_at_a_stop_is_no_change():
+    """The same jump of the torques is one later: an arm that stands does not move its friction."""
+    jump, found = np.concatenate((np.zeros(MOMENTS), 12.0 * SIGMA)), []
+    for still in (0.1, 10.0):
+        state, detector = followed(jump, settled=12.0)
+        found.append(detector.detect(state, still))
+    assert found[0] is None
+    assert found[1] is not None
 
 
 def test_evidence_counts_less_where_nothing_explains_the_innovations():
