@@ -71,13 +71,13 @@ def _simulated_panda() -> None:
 
 
 NODES: dict[str, Callable[[], None]] = {
-    "answers": _answers,
     "simulated_panda": _simulated_panda,
+    "answers": _answers,
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,
 }
-"""What each node runs before it is ready, in the order in which it is compiled.
+"""What each node runs before it is ready. Each needs what is compiled for those before it, but for the simulation.
 
 `answers` is what `dynamics` and `suite` run before they publish gravity and Coriolis torques and the pose.
 """
@@ -93,7 +93,7 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
     """Compile into the cache what these nodes need, and what comes before it; one process of this user at a time."""
     names = list(NODES)
     for node in names[: 1 + max(map(names.index, nodes))]:
-        if CACHE is None or _is_compiled(node):
+        if CACHE is None or _is_compiled(node) or (node == "simulated_panda" and node not in nodes):
             continue
         # A lock for each: who needs the first ones alone does not wait for the others.
         with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:

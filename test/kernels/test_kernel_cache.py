@@ -212,6 +212,16 @@ def test_the_other_process_ends_with_the_first(environment):
     assert not (compiled._prepared(Path(environment["NUMBA_CACHE_DIR"])) / "suite").exists()
 
 
+def test_without_a_simulation_its_kernels_are_not_compiled(environment):
+    unused = WARMING.replace("NODES = {", 'NODES = {"simulated_panda": lambda: print("simulated", flush=True), ')
+    assert start(environment, unused).communicate("\n\n", timeout=PATIENCE)[0].split() == [
+        "compiling",
+        "run",
+        "run",
+        "done",
+    ]
+
+
 def test_who_needs_the_first_kernels_alone_does_not_wait_for_the_others(environment):
     """Of two that start at once, the one that compiles goes on to what the other does not need."""
     zero = '"zero": lambda: print("begin", flush=True) or sys.stdin.readline()'
