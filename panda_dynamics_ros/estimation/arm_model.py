@@ -46,7 +46,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch, zeros
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
@@ -89,8 +88,8 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     the links, which are `moving` so many, or as gravity; the last table is the arm's.
     """
     n, last = q.shape[0], tables.shape[0] - 1
-    frames, work = scratch((n, 12)), scratch((n, 9))
-    p, torque, rest = scratch(n), scratch(n), zeros(n)
+    frames, work = np.empty((n, 12)), np.empty((n, 9))
+    p, torque, rest = np.empty(n), np.empty(n), np.zeros(n)
     place_joints(tables[last], q, frames)
     for k in range(last + 1):
         momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)

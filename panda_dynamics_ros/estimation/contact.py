@@ -25,7 +25,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation.arm_model import (
@@ -286,8 +285,8 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
     (N, n) after one low-pass filter, and those that are watched after both.
     """
     n, clock = rows.q.shape[1], watch.clock[0]
-    frames, M, noise, s = scratch((n, 12)), scratch((n, n)), scratch(n), scratch(n)
-    momentum, bias = scratch((n, ARM + 1)), scratch((n, ARM + 1))
+    frames, M, noise, s = np.empty((n, 12)), np.empty((n, n)), np.empty(n), np.empty(n)
+    momentum, bias = np.empty((n, ARM + 1)), np.empty((n, ARM + 1))
     for k in range(first, steps.shape[0]):
         q, dq, dt, stamp = rows.q[k], rows.dq[k], steps[k], rows.stamp[k]
         for i in range(n):

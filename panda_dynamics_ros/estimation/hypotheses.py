@@ -33,7 +33,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, GaussianState, add_row
@@ -75,7 +74,7 @@ def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regresso
     (n, size), count = gain.shape, step_response.shape[0]
     columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
     # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
-    rows, g = X.reshape(size, columns * count), scratch(columns * count)
+    rows, g = X.reshape(size, columns * count), np.empty(columns * count)
     for i in range(n):
         for c in range(columns * count):
             rows[PARAMETERS + i, c] *= decay[i]
@@ -117,7 +116,7 @@ def fits_and_penalties(L, v, variance, fits, penalties):
     the leading block of the factor.
     """
     n, fit, penalty = variance.shape[0], 0.0, 0.0
-    first, A, x = v.shape[0] - n, scratch((n, n)), scratch(n)
+    first, A, x = v.shape[0] - n, np.empty((n, n)), np.empty(n)
     for i in range(n):
         x[i] = v[first + i]
         for k in range(n):
@@ -150,8 +149,8 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
     """
     n = sigma.shape[0]
     last = MOMENTS + n - 1
-    of_payload, of_touch = scratch(sizes.shape[0]), scratch(touches.shape[0] * n)
-    variance, fits, penalties = scratch(last + 1), scratch(last + 1), scratch(last + 1)
+    of_payload, of_touch = np.empty(sizes.shape[0]), np.empty(touches.shape[0] * n)
+    variance, fits, penalties = np.empty(last + 1), np.empty(last + 1), np.empty(last + 1)
     for slot in slots:
         evidence[slot] = 0.0
         for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -111,7 +110,7 @@ def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovati
     """
     n, size = y.shape[0], mean.shape[0]
     own, first = A.shape[1] - shared, PARAMETERS + n
-    PH = scratch(size)
+    PH = np.empty(size)
     for i in range(n):
         joint = first + shared + own * i
         nu = y[i] - mean[PARAMETERS + i]

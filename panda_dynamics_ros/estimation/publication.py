@@ -25,7 +25,6 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
@@ -64,7 +63,7 @@ def vector_of(J, theta):
 @compiled
 def cost_of(phi, target, information, U, theta, pull):
     """What is minimised; U (4, 4), theta(phi) (10,) and `pull`, L (theta(phi) - target), in place."""
-    scale, J, cost = math.exp(phi[0]), scratch((4, 4)), 0.0
+    scale, J, cost = math.exp(phi[0]), np.empty((4, 4)), 0.0
     U[:] = 0.0
     U[3, 3] = scale
     for p in range(1, PARAMETERS):
@@ -87,7 +86,7 @@ def cost_of(phi, target, information, U, theta, pull):
 @compiled
 def linearise(phi, information, U, theta, pull, gradient, curvature):
     """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place: dJ = dU U' + U dU'."""
-    slope, dJ, half = scratch((PARAMETERS, PARAMETERS)), scratch((4, 4)), scratch(PARAMETERS)
+    slope, dJ, half = np.empty((PARAMETERS, PARAMETERS)), np.empty((4, 4)), np.empty(PARAMETERS)
     for k in range(PARAMETERS):
         slope[0, k] = 2.0 * theta[k]
     for p in range(1, PARAMETERS):
@@ -115,8 +114,8 @@ def linearise(phi, information, U, theta, pull, gradient, curvature):
 @compiled
 def nearest_body(phi, target, information, iterations, theta):
     """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
-    curvature, gradient = scratch((PARAMETERS, PARAMETERS)), scratch(PARAMETERS)
-    U, trial, pull = scratch((4, 4)), scratch(PARAMETERS), scratch(PARAMETERS)
+    curvature, gradient = np.empty((PARAMETERS, PARAMETERS)), np.empty(PARAMETERS)
+    U, trial, pull = np.empty((4, 4)), np.empty(PARAMETERS), np.empty(PARAMETERS)
     damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
     for _ in range(iterations):
         linearise(phi, information, U, theta, pull, gradient, curvature)

@@ -27,7 +27,6 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
@@ -79,7 +78,7 @@ def arm_terms(model, frames, q, dq, s, tau, momentum, bias):
     p contains the momentum of the rotors, rotors dq (n,).
     """
     n = q.shape[0]
-    work, p, arm_bias = scratch((n, 9)), scratch(n), scratch(n)
+    work, p, arm_bias = np.empty((n, 9)), np.empty(n), np.empty(n)
     momentum_sample(model.table, frames, dq, work, p, arm_bias)
     for i in range(n):
         momentum[i, ARM] = -p[i] - model.rotors[i] * dq[i]
@@ -94,7 +93,7 @@ def sample_terms(model, frame, rows, before, bounds):
     before, bounds: state of the dry friction, which follows.
     """
     n = rows.q.shape[1]
-    frames, S = scratch((n, 12)), scratch((n, 6))
+    frames, S = np.empty((n, 12)), np.empty((n, 6))
     for k in range(rows.q.shape[0]):
         q, dq, tau, momentum, bias = rows.q[k], rows.dq[k], rows.tau[k], rows.momentum[k], rows.bias[k]
         presliding_step(bounds, before, q)

@@ -22,7 +22,6 @@ from itertools import pairwise
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.scratch import scratch
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import SampleError
 from panda_dynamics_ros.robot import RobotDescription
@@ -123,7 +122,7 @@ def usual_samples(stamp, q, dq, tau, last_stamp, before, max_gap, middle, widest
 
     `steps` (N,): s before each. `last` (3, n) and the arrays of the kinematic check follow, in place.
     """
-    sample = scratch(last.shape)
+    sample = np.empty(last.shape)
     for k in range(stamp.shape[0]):
         dt = stamp[k] - last_stamp
         for i in range(q.shape[1]):
