@@ -2,6 +2,7 @@
 """Poses and Jacobians of the arm's frames; mass, centre of mass and inertia of its links in the base frame."""
 
 import numpy as np
+from numpy import zeros
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
@@ -74,7 +75,7 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     document 000, S_H_i = S_H_1 1_H_2 ..
     """
     row = robot.frame_index(frame)
-    return of_states(robot, (4, 4), pose_of_one, pose_blocks if row >= 0 else None, (robot.table, row), "q", q)
+    return of_states(robot, (2,), pose_of_one, pose_blocks if row >= 0 else None, robot.table, row, q, zeros((4, 4)))
 
 
 def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -133,7 +134,8 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
 
     Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
-    return of_states(robot, (6, robot.n), jacobian_of_one, None, (robot.table, robot.frame_index(frame)), "q", q)
+    row = robot.frame_index(frame)
+    return of_states(robot, (2,), jacobian_of_one, None, robot.table, row, q, zeros((6, robot.n)))
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:

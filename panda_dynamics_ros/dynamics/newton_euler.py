@@ -8,6 +8,7 @@ Gravity enters as an upward acceleration of the base.
 """
 
 import numpy as np
+from numpy import zeros
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
@@ -195,8 +196,8 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     Reference: Luh, Walker and Paul 1980; De Luca, Robotics 2, slide 5 (document 003); Gautier and Khalil 1988, eq. (5)
     (document 004).
     """
-    given = robot.table, 1.0
-    return of_states(robot, (robot.n,), newton_euler_of_one, newton_euler_blocks, given, "q dq ddq", q, dq, ddq)
+    tau = zeros(robot.n)
+    return of_states(robot, (2, 3, 4), newton_euler_of_one, newton_euler_blocks, robot.table, 1.0, q, dq, ddq, tau)
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -204,7 +205,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
-    return of_states(robot, (robot.n,), gravity_of_one, gravity_blocks, (robot.table,), "q", q)
+    return of_states(robot, (1,), gravity_of_one, gravity_blocks, robot.table, q, zeros(robot.n))
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -213,4 +214,4 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    return of_states(robot, (robot.n,), coriolis_of_one, coriolis_blocks, (robot.table,), "q dq", q, dq)
+    return of_states(robot, (1, 2), coriolis_of_one, coriolis_blocks, robot.table, q, dq, zeros(robot.n))

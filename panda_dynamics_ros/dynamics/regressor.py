@@ -2,6 +2,7 @@
 """Regressors: torques as linear functions of inertial parameters, of the links and of a payload."""
 
 import numpy as np
+from numpy import zeros
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
@@ -160,8 +161,8 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
 
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
-    shape, given = (robot.n, 10 * robot.n), (robot.table,)
-    return of_states(robot, shape, regressor_of_one, regressor_blocks, given, "q dq ddq", q, dq, ddq)
+    Y = zeros((robot.n, 10 * robot.n))
+    return of_states(robot, (1, 2, 3), regressor_of_one, regressor_blocks, robot.table, q, dq, ddq, Y)
 
 
 def payload_regressor(
@@ -177,5 +178,5 @@ def payload_regressor(
     Reference: De Luca, Robotics 2, slides 5 and 20 (document 003).
     """
     robot.last_joint_frame(frame)
-    given = robot.table, robot.frame_index(frame)
-    return of_states(robot, (robot.n, 10), payload_regressor_of_one, None, given, "q dq ddq", q, dq, ddq)
+    row, Y = robot.frame_index(frame), zeros((robot.n, 10))
+    return of_states(robot, (2, 3, 4), payload_regressor_of_one, None, robot.table, row, q, dq, ddq, Y)

@@ -11,6 +11,7 @@ arguments are checked, broadcast and flattened by `joint_rows`, which raises the
 """
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
 MANY = 1000  # rows
-_FLOAT64, _NDARRAY, _zeros = np.dtype(np.float64), np.ndarray, np.zeros
+_FLOAT64, _NDARRAY = np.dtype(np.float64), np.ndarray
 
 
 def is_one_state(robot: RobotDescription, arrays: Sequence[Any]) -> bool:
@@ -44,30 +45,25 @@ def finite(x):
     return total == 0.0
 
 
-def of_states(
-    robot: RobotDescription,
-    shape: tuple[int, ...],
-    kernel: Any,
-    blocks: Any,
-    options: tuple[Any, ...],
-    names: str,
-    *states: ArrayLike,
-) -> FloatArray:
-    """An array (..., *shape) for joint arrays (..., n) with these `names`, checked.
+def of_states(robot: RobotDescription, places: tuple[int, ...], kernel: Any, blocks: Any, *arguments: Any) -> Any:
+    """The result of a kernel, (..., *shape), for joint arrays (..., n), which are checked.
 
     kernel: for stacked states; returns whether all numbers of the states are finite.
     blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
-        Both kernels write (*options, *states, result) in place; the result is zero where they write nothing.
+    arguments: of both kernels. Those at `places` are the joint arrays; the last, zero, is the result for one state,
+        which is written in place.
     """
     n = robot.n
-    for x in states:
+    for k in places:
+        x = arguments[k]
         if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.ndim != 1 or len(x) != n or not x.flags.carray:
             break
     else:
-        one = _zeros(shape)
-        if kernel(*options, *states, one):
-            return one
-    leading, rows = joint_rows(robot, **dict(zip(names.split(), states, strict=True)))
+        if kernel(*arguments):
+            return arguments[-1]
+    names, options = list(signature(kernel.py_func).parameters), arguments[: places[0]]
+    leading, rows = joint_rows(robot, **{names[k]: arguments[k] for k in places})
+    shape = arguments[-1].shape
     result = np.zeros((len(rows[0]), *shape))
     if blocks is None or len(result) < MANY:
         kernel(*options, *(array.reshape(-1, *array.shape[2:]) for array in (*rows, result)))
