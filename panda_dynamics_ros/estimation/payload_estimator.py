@@ -544,7 +544,7 @@ class PayloadEstimator:
         if last is not None and change.kind == PICK:
             is_known = last.kind in (PICK, LOAD)
         elif last is not None:
-            is_known = last.kind == RELEASE and self._stamp - change.age - last.onset < ONE_CHANGE
+            is_known = last.kind == RELEASE and self._stamp - change.age - last.onset < FLOW
         return change.adopted(self.options.prior_std, self._gain, is_known)
 
     def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
