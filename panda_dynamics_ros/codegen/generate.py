@@ -60,8 +60,8 @@ def generate(
         units, radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
     Raises ArgumentError: there is no such language or function, or a name is not an identifier.
 
-    Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
-    joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.
+    Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of an arm of n
+    revolute joints in modified DH frames takes at most 92 n - 127 multiplications and 81 n - 117 additions.
     """
     if language not in LANGUAGES:
         raise ArgumentError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
