@@ -151,8 +151,3 @@ def import_mujoco() -> Any:
     with suppress(ImportError):
         import_elsewhere("mujoco")
     return import_optional("mujoco", "mujoco")
-
-
-def one_core() -> dict[str, str]:
-    """The environment of a process that shares the machine with others of its kind."""
-    return os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

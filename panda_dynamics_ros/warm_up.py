@@ -95,15 +95,11 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
     for node in names[: 1 + max(map(names.index, nodes))]:
         if CACHE is None or _is_compiled(node):
             continue
+        report(f"compiling the kernels of {node}, once after an installation, or waiting for a process that does")
         # A lock for each: who needs the first ones alone does not wait for the others.
         with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                report("waiting for another process that compiles the kernels")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             if not _is_compiled(node):
-                report(f"compiling the kernels of {node}, once after an installation")
                 usual = gc.get_threshold()
                 gc.set_threshold(FEW_COLLECTIONS)
                 with contextlib.suppress(MissingDependencyError):

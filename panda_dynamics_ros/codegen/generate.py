@@ -140,17 +140,17 @@ class Written(NamedTuple):
     arguments: tuple[str, ...]
     result: str
     rows: Sequence[Sequence[str]]
-    statements: tuple[tuple[str, str], ...] = ()
+    statements: Sequence[tuple[str, str]] = ()
 
 
 def _rigid_body_function(robot: RobotDescription, key: str) -> tuple[Written, OperationCount]:
     known, arm = FUNCTIONS[key], arm_of(robot)
     rows = known.rows(arm)
-    program, width = program_of(arm.graph, [entry for row in rows for entry in row]), len(rows[0])
-    texts = [program.results[first : first + width] for first in range(0, len(program.results), width)]
-    count = program.count
+    statements, results, count = program_of(arm.graph, [*chain(*rows)])
+    width = len(rows[0])
+    texts = [results[first : first + width] for first in range(0, len(results), width)]
     comment = f"{known.summary}: {count.multiplications} multiplications, {count.additions} additions"
-    return Written(key, comment, known.arguments, known.result, texts, program.statements), count
+    return Written(key, comment, known.arguments, known.result, texts, statements), count
 
 
 def _friction_functions(table: FloatArray, limited: str) -> list[Written]:

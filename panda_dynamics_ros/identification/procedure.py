@@ -19,24 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification import problems
-from panda_dynamics_ros.identification.regression import (
-    FRICTION_TERMS,
-    STRIBECK_VELOCITY,
-    TRANSITION,
-    LinearModel,
-    NormalEquations,
-    PriorScale,
-    Quadratic,
-    error_covariance,
-    feasible_minimum,
-    friction_slice,
-    linear_model,
-    modelled_torques,
-    prior_std,
-    rms,
-)
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.identification import problems, regression
+from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
@@ -87,12 +72,6 @@ class Identification:
         """Of the identified arm."""
         return self.robot.friction
 
-    @property
-    def tilt(self) -> FloatArray:
-        """Angles (2,) by which gravity leans to the base's x and y, rad."""
-        gravity = self.robot.gravity
-        return np.arctan2(gravity[:2], np.linalg.norm(gravity))
-
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
 
@@ -118,9 +97,9 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
     where it has none, or where its width is the same. So it is with the Stribeck velocity.
     """
-    place, old = friction_slice(prior.n), prior.friction
+    place, old = regression.friction_slice(prior.n), prior.friction
     bodies = (x[: place.start] + prior.inertial_vector).reshape(prior.n, -1)
-    changes = dict(zip(FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
+    changes = dict(zip(regression.FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
     stribeck = changes["stribeck"] != 0.0
     size = float(np.linalg.norm(prior.gravity))
     leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
@@ -130,8 +109,8 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
         links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
         friction=replace(
             old,
-            transition=np.where((changes["coulomb"] != 0.0) | stribeck, TRANSITION, old.transition),
-            stribeck_velocity=np.where(stribeck, STRIBECK_VELOCITY, old.stribeck_velocity),
+            transition=np.where((changes["coulomb"] != 0.0) | stribeck, regression.TRANSITION, old.transition),
+            stribeck_velocity=np.where(stribeck, regression.STRIBECK_VELOCITY, old.stribeck_velocity),
             **{name: getattr(old, name) + change for name, change in changes.items()},
         ),
         gravity=leaning * (size / float(np.linalg.norm(leaning))),
@@ -166,15 +145,14 @@ class Validation:
 def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validation:
     """The torques that each of the `models` predicts, beside gravity only (of the first).
 
+    models: one or more.
     Raises DataError: the recording is too short.
-    Raises ArgumentError: there is no model, or a model has another number of joints.
+    Raises ArgumentError: a model has another number of joints.
     """
-    if not models:
-        raise ArgumentError("models: expected at least one, got none")
     rows = prepare(recording)
-    first = next(iter(models.values()))
+    first, *_ = models.values()
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
-    predicted |= {name: modelled_torques(robot, rows) for name, robot in models.items()}
+    predicted |= {name: regression.modelled_torques(robot, rows) for name, robot in models.items()}
     return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)
 
 
@@ -224,7 +202,7 @@ def identify(
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
     recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
     samples = problems.samples_of(recordings, prior)
-    model = linear_model(prior, samples)
+    model = regression.linear_model(prior, samples)
     equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
     unidentifiable = problems.not_identified(equations, model)
     if unidentifiable:
@@ -237,11 +215,11 @@ def identify(
             chosen = choose_prior_scale(model, folds, weight, chosen)
         residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
     weight = _weight(residual, samples.period)
-    cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
-    x = feasible_minimum(prior, cost)
+    cost = Quadratic.of(equations, weight, regression.prior_std(prior, chosen))
+    x = regression.feasible_minimum(prior, cost)
     problems.check_fit(model, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
-    solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
+    solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(regression.feasible_minimum, prior)
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
     prior_held_out = rms(np.concatenate([model.b[fold.rows] for fold in folds]))
     prior_weight = _weight(prior.residual, samples.period)
@@ -249,7 +227,7 @@ def identify(
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
-    covariance = error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
+    covariance = regression.error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
     gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
     return Identification(
         robot=found,
@@ -257,7 +235,7 @@ def identify(
         base_names=base.names,
         base_values=base.mapping @ found.inertial_vector,
         base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance, base.mapping)),
-        torque_rms=rms(samples.tau - modelled_torques(found, samples)),
+        torque_rms=rms(samples.tau - regression.modelled_torques(found, samples)),
         prior_torque_rms=rms(model.b),
         cross_validated_rms=held_out,
         cross_validated_time=residual.correlation_time,
@@ -331,7 +309,7 @@ def held_out_residual(
     solve: Callable[[Quadratic], FloatArray] = Quadratic.minimum,
 ) -> FloatArray:
     """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
-    std = prior_std(model.prior, prior_scale)
+    std = regression.prior_std(model.prior, prior_scale)
     costs = [Quadratic.of(fold.equations, weight, std) for fold in folds]
     return np.concatenate([model.unexplained(solve(cost), fold.rows) for cost, fold in zip(costs, folds, strict=True)])
 
@@ -340,7 +318,7 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
     """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
 
     def score(prior_scale: PriorScale) -> float:
-        std, squares = prior_std(model.prior, prior_scale), 0.0
+        std, squares = regression.prior_std(model.prior, prior_scale), 0.0
         for fold in folds:
             x = Quadratic.of(fold.equations, weight, std).minimum()
             # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes

@@ -8,10 +8,8 @@ Both frictions follow the way of the joint and stay at rest what they were (`dyn
 `tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. It is read on the
 motor's side, with MuJoCo's ddq: the rigid arm's part comes from MuJoCo, not from this package's own dynamics.
 
-Inertias are written into the compiled model: MuJoCo's compiler refuses a body whose principal moments break the
-triangle inequality (link 2 of `panda_ledezma`, by rounding), and `balanceinertia` would replace all by their mean.
-The engine itself needs neither: it wants mass, centre, principal moments and their axes. So every body is compiled with
-a placeholder and gets its own, diagonalised here, by `write_body`; a payload changes at run time the same way.
+Every body is compiled with a placeholder and gets its own inertia by `write_body`, as a payload does at run time:
+MuJoCo's compiler refuses principal moments that break the triangle inequality (link 2 of `panda_ledezma`, by rounding).
 """
 
 from collections.abc import Callable, Iterator
@@ -78,8 +76,6 @@ def mujoco_model(
 
 def write_body(model: Any, name: str, body: InertialParameters) -> None:
     """Give the MuJoCo body `name` these inertial parameters (in its own frame).
-
-    I = R diag(moments) R^T with a proper rotation R, which MuJoCo keeps as a quaternion.
 
     Raises ArgumentError: the mass is negative, or the inertia has a negative principal moment.
     """
@@ -297,10 +293,8 @@ class SimulatedPanda:
                 self.attach(payload)
             if k == release:
                 self.release()
-            if k in (0, pick, release):
-                carried = self.truth.vector
             samples.append(self.step())
-            truth.append(carried)
+            truth.append(self.truth.vector)
         stamp, q, dq, tau = map(np.array, zip(*samples, strict=True))
         return SimulatedRun(stamp, q, dq, tau, np.array(truth))
 

@@ -35,8 +35,7 @@ class OrnsteinUhlenbeck:
     """Independent coloured processes of given std and correlation time, from a stationary start.
 
     Ornstein-Uhlenbeck processes (Physical Review 36, 1930), plain and oscillating: dx = (-1/tau + i w) x dt + noise, of
-    which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s). With w = 0: the slow residual
-    that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
+    which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s).
 
     std: (n,), the stationary standard deviation, >= 0; in the unit of the output.
     correlation_time: (n,) or number, s, > 0. timestep: s. frequency: Hz, of the oscillation; 0 for none.

@@ -77,11 +77,11 @@ def run(steps: list[float | str], graph: Graph) -> tuple[Expression, float]:
 def test_folding_and_sharing_keep_the_value(steps):
     graph = Graph()
     expression, value = run(steps, graph)
-    program = program_of(graph, [expression, -expression])
+    statements, texts, _ = program_of(graph, [expression, -expression])
     names = dict(VALUES)
-    for name, text in program.statements:
+    for name, text in statements:
         names[name] = eval(text, {}, names)
-    results = [eval(text, {}, names) for text in program.results]
+    results = [eval(text, {}, names) for text in texts]
     # Reordered factors round differently; products of up to twenty of them grow up to 3^20.
     np.testing.assert_allclose(results, [value, -value], rtol=1e-12, atol=1e-12)
 
