@@ -72,6 +72,12 @@ class Identification:
         """Of the identified arm."""
         return self.robot.friction
 
+    @property
+    def tilt(self) -> FloatArray:
+        """Angles (2,) by which gravity leans to the base's x and y, rad."""
+        gravity = self.robot.gravity
+        return np.arctan2(gravity[:2], np.linalg.norm(gravity))
+
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
 
