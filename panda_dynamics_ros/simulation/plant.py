@@ -242,12 +242,12 @@ class SimulatedPanda:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
         self._path, self._followed_since = trajectory, self._samples
 
-    def attach(self, payload: InertialParameters | None) -> None:
+    def attach(self, payload: InertialParameters) -> None:
         """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.
 
         Raises ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
-        if payload is None or not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
+        if not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
             got = " ".join(str(payload).split())
             raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
         self._carry(payload)
@@ -273,30 +273,14 @@ class SimulatedPanda:
         self._data.xfrc_applied[link, :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
         self._push_end = self._samples + round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
 
-    def record(
-        self,
-        duration: float,
-        *,
-        payload: InertialParameters | None = None,
-        pick_at: float | None = None,
-        release_at: float | None = None,
-    ) -> SimulatedRun:
-        """The samples of the next `duration` s, in which `payload` may be picked up, and put down; times in s from now.
+    def record(self, duration: float) -> SimulatedRun:
+        """The samples of the next `duration` s, with what is carried now; `attach` and `release` between recordings.
 
-        Raises ArgumentError: the duration is below one time step, or as for `attach`.
+        Raises ArgumentError: the duration is below one time step.
         """
         count = round(checks.number(duration, "duration", minimum=self.timestep) / self.timestep)
-        pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
-        samples, truth = [], []
-        for k in range(count):
-            if k == pick:
-                self.attach(payload)
-            if k == release:
-                self.release()
-            samples.append(self.step())
-            truth.append(self.truth.vector)
-        stamp, q, dq, tau = map(np.array, zip(*samples, strict=True))
-        return SimulatedRun(stamp, q, dq, tau, np.array(truth))
+        stamp, q, dq, tau = map(np.array, zip(*(self.step() for _ in range(count)), strict=True))
+        return SimulatedRun(stamp, q, dq, tau, np.tile(self.truth.vector, (count, 1)))
 
     def _motor_torques(self) -> FloatArray:
         """Torques (n,) behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from motion import lifting
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
@@ -75,7 +76,7 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda):
     plant.true_arm = TrueArm(replace(arm.robot, friction=friction), arm.presliding, np.zeros(7))
     plant._build()
     thing = object_of(1.0, np.random.default_rng(4))
-    run = plant.record(6.0, pick_at=5.0, payload=thing)
+    run = lifting(plant, thing, 5.0, 1.0)
     ddq = np.diff(run.dq, axis=0) / plant.timestep  # dq += h ddq, exactly
     q, dq = run.q[:-1], run.dq[:-1]
     load = np.einsum("kij,kj->ki", arm.robot.payload_regressor(q, dq, ddq), run.truth[:-1])

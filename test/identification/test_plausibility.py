@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
+from motion import lifting
 from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
@@ -28,9 +29,10 @@ def simulated(
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
     from panda_dynamics_ros.simulation import SimulatedPanda
 
-    always = pick_at is None
-    plant = SimulatedPanda(robot, seed=seed, payload=payload if always else None)
-    run = plant.record(18.0, pick_at=pick_at, payload=None if always else payload)
+    if payload is None or pick_at is None:
+        run = SimulatedPanda(robot, seed=seed, payload=payload).record(18.0)
+    else:
+        run = lifting(SimulatedPanda(robot, seed=seed), payload, pick_at, 18.0 - pick_at)
     return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from motion import PAYLOAD
+from motion import PAYLOAD, lifting
 from scipy import signal
 
 from panda_dynamics_ros.checks import FloatArray
@@ -77,10 +77,10 @@ def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda, settle
     assert (share > 0.1).all()
 
 
-def test_a_scenario_is_recorded(panda):
+def test_recordings_follow_one_another(panda):
     plant = SimulatedPanda(panda)
     plant.record(0.05)
-    run = plant.record(0.3, pick_at=0.1, release_at=0.2, payload=PAYLOAD)
+    run = lifting(plant, PAYLOAD, 0.1, 0.1, 0.1)
     np.testing.assert_allclose(
         run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12
     )  # times from the run's start
