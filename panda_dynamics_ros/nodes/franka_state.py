@@ -23,7 +23,7 @@ from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, fixed, now,
 from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
-from panda_dynamics_ros.robot.stamps import StreamMonitor, to_nanoseconds
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 NAME = "franka_state"
 BURST = 20  # states that are waited for in one go
@@ -55,7 +55,7 @@ class FrankaStateOutput:
         """Publish one state, stamped by this machine's clock at the moment when the robot measured."""
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
-        stamp = conversions.exact_time_message(to_nanoseconds(self._clock.at(robot_time, 1e-9 * now(self._node))))
+        stamp = conversions.time_message(self._clock.at(robot_time, 1e-9 * now(self._node)))
         message = conversions.state_message(stamp, self._names, q, dq, tau)
         message.header.frame_id = link_name(self._names, 0)
         self._joint_states.publish(message)

@@ -29,7 +29,7 @@ from panda_dynamics_ros.robot.libfranka_state import StateSample
 from panda_dynamics_ros.simulation.motion_search import duration, exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
-from panda_dynamics_ros.untrusted import import_mujoco
+from panda_dynamics_ros.untrusted import import_optional
 
 PAYLOAD_BODY = "payload"
 TIMESTEP = 1e-3  # s
@@ -53,7 +53,7 @@ def mujoco_model(
     Raises ArgumentError: an inertia is not positive definite.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
-    mujoco = import_mujoco()
+    mujoco = import_optional("mujoco", "mujoco")
     spec = mujoco.MjSpec()
     spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, TIMESTEP, robot.gravity
     # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
@@ -85,7 +85,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
             f"{name}: expected mass and principal moments >= 0, got {body.mass:g} kg, {moments.tolist()} kg m^2"
         )
     R[:, 2] *= np.sign(np.linalg.det(R))
-    index, mujoco = model.body(name).id, import_mujoco()
+    index, mujoco = model.body(name).id, import_optional("mujoco", "mujoco")
     model.body_mass[index] = body.mass
     model.body_ipos[index] = body.com
     model.body_iquat[index] = _quaternion(R)
@@ -97,7 +97,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
 def _quaternion(R: FloatArray) -> FloatArray:
     """w, x, y, z of a rotation (3, 3)."""
     quaternion = np.empty(4)
-    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    import_optional("mujoco", "mujoco").mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
     return quaternion
 
 
@@ -184,7 +184,7 @@ class SimulatedPanda:
 
     def _build(self) -> None:
         """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
-        self._mujoco = mujoco = import_mujoco()
+        self._mujoco = mujoco = import_optional("mujoco", "mujoco")
         true_robot = self.true_arm.robot
         self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING)
         self._data = mujoco.MjData(self._model)
