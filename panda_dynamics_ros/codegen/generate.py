@@ -70,7 +70,9 @@ def generate(
     unknown = [key for key in wanted if key not in known]
     if unknown or not wanted:
         raise ArgumentError(f"functions: expected some of {', '.join(known)}, got {unknown or 'none'}")
-    name = _identifier(robot.name) if name is None else name
+    if name is None:
+        words = re.sub(r"\W+", "_", robot.name.lower(), flags=re.ASCII).strip("_")
+        name = words if words[:1].isalpha() else f"arm_{words}".rstrip("_")
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
@@ -105,11 +107,6 @@ def _notes(robot: RobotDescription, counts: Mapping[str, OperationCount]) -> lis
             for key, count in counts.items()
         ),
     ]
-
-
-def _identifier(text: str) -> str:
-    identifier = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")
-    return identifier if re.match(r"[a-z]", identifier) else f"arm_{identifier}".rstrip("_")
 
 
 C_NOTES = """\

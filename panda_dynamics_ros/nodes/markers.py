@@ -77,7 +77,6 @@ def marker_of(primitive: scenes.Primitive, number: int) -> Marker:
         x, y, text = 0.5 * z, 0.0, primitive.text.replace("±", "+/-")
     return Marker(
         type=TYPES[primitive.shape],
-        action=Marker.ADD,
         ns=primitive.layer,
         id=number,
         scale=Vector3(x=x, y=y, z=z),

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
@@ -49,7 +48,6 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
-        self._has_input = samples is None
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
         period = changeable(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
@@ -71,7 +69,8 @@ class PayloadEstimatorNode(Node):
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
         self.markers = PayloadMarkers(self, self.samples, self._estimator)
-        self._diagnostics = Diagnostics(self, self._statuses)
+        parts = [self._diagnostic] if samples else [self.samples.diagnostic, self._diagnostic]
+        self._diagnostics = Diagnostics(self, lambda: [part() for part in parts])
         for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", lambda _: self._file.save())):
             serve(self, Trigger, name, handle)
         serve(self, SetBool, "set_enabled", self._set_enabled)
@@ -84,28 +83,20 @@ class PayloadEstimatorNode(Node):
             self.publish(samples, self.monitor.update_rows(*columns_of(samples)))
 
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
-        """Publish the estimates that are due."""
+        """Publish the estimates that are due, if they are finite: an absurd sample may overflow on its way."""
         for k, estimate, is_due in rows.estimates:
-            if is_due:
-                self._publish(samples[k].header_stamp, estimate)
-
-    def _publish(self, header_stamp: Time, estimate: PayloadEstimate) -> None:
-        """Publish the estimate after a sample, if it is finite: an absurd sample may overflow on its way."""
-        if not np.isfinite(estimate.covariance).all():
-            return
-        frame = self.samples.flange_frame
-        self._payload.publish(conversions.inertia_message(header_stamp, frame, estimate.payload))
-        if self._covariance.get_subscription_count():
-            self._covariance.publish(conversions.matrix_message(estimate.covariance))
-        if self._image.get_subscription_count():
-            self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
-        if (event := estimate.event) is not None:
-            self._last_change, self._change_count = event, self._change_count + 1
-            self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
-            self._diagnostics.publish()
-
-    def _statuses(self) -> list[DiagnosticStatus]:
-        return [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
+            if not is_due or not np.isfinite(estimate.covariance).all():
+                continue
+            stamp, frame = samples[k].header_stamp, self.samples.flange_frame
+            self._payload.publish(conversions.inertia_message(stamp, frame, estimate.payload))
+            if self._covariance.get_subscription_count():
+                self._covariance.publish(conversions.matrix_message(estimate.covariance))
+            if self._image.get_subscription_count():
+                self._image.publish(conversions.matrix_image(stamp, frame, estimate.covariance))
+            if (event := estimate.event) is not None:
+                self._last_change, self._change_count = event, self._change_count + 1
+                self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
+                self._diagnostics.publish()
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts

@@ -14,15 +14,14 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation import (
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda, SimulatedRun, exciting_motion
+from panda_dynamics_ros.simulation.realism import (
     OrnsteinUhlenbeck,
-    Realism,
     SensorLevels,
-    SimulatedPanda,
-    SimulatedRun,
-    exciting_motion,
+    Sensors,
+    perturbed_arm,
+    perturbed_body,
 )
-from panda_dynamics_ros.simulation.realism import Sensors, perturbed_arm, perturbed_body
 
 
 class Settled(NamedTuple):

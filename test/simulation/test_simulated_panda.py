@@ -13,16 +13,10 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation import (
-    FourierMotion,
-    Realism,
-    SensorLevels,
-    SimulatedPanda,
-    SimulatedRun,
-    exciting_motion,
-)
+from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, SimulatedRun, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.motions import JointTrajectory, at_rest
+from panda_dynamics_ros.simulation.realism import SensorLevels
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
