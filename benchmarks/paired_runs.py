@@ -108,9 +108,11 @@ def on_simulated_arms(scores: Scores, arms: int) -> None:
             runs = []
             for number, letter in enumerate("ABBA"):
                 plant = SimulatedPanda(
-                    robot, seed=seed, payload=truth if letter == "B" else None, realism=Realism.repeating(),
-                    excitation=motion, arm_excitation=excitation, noise_seed=1000 * seed + number + 1,
+                    robot, seed=seed, realism=Realism.repeating(), excitation=motion, arm_excitation=excitation,
+                    noise_seed=1000 * seed + number + 1,
                 )  # fmt: skip
+                if letter == "B":
+                    plant.attach(truth)
                 _fade(plant, 1.0 - fading * number * BETWEEN_S / HALF_HOUR)
                 run = plant.record(duration(motion))
                 stamp = run.stamp + number * BETWEEN_S

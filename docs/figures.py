@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -204,7 +205,7 @@ def estimator_pictures() -> None:
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
     robot = pdr.load_robot("panda")
-    motion = exciting_motion(robot, 3, pauses=((PICK - 1.0, 2.5),))
+    motion = replace(exciting_motion(robot, 3), pauses=((PICK - 1.0, 2.5),))
     plant, estimator = SimulatedPanda(robot, seed=3, excitation=motion), PayloadEstimator(robot)
     body = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
     rows = []

@@ -67,19 +67,12 @@ class FoundMotion(NamedTuple):
     score: float
 
 
-def exciting_motion(
-    robot: RobotDescription,
-    seed: int = 0,
-    *,
-    pauses: tuple[tuple[float, float], ...] = (),
-    velocity_share: float = VELOCITY_SHARE,
-) -> FourierMotion:
+def exciting_motion(robot: RobotDescription, seed: int = 0, *, velocity_share: float = VELOCITY_SHARE) -> FourierMotion:
     """A motion from `READY` that shows a payload well, the same for the same seed: the best of 300 random ones.
 
     The score is D-optimality (Swevers et al., IEEE T-RA 13(5), 1997, section V): log det of the payload's weighted
     information matrix, sum over samples of Y^T R^-1 Y, R = diag(residual.std^2).
 
-    pauses: as in `FourierMotion`.
     velocity_share: of the velocity limits, at most, once the motion is under way.
     Raises ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
     """
@@ -105,7 +98,7 @@ def exciting_motion(
         return -float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
 
     hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), 0.0)
-    return replace(search(draw, motion_of, score, hit, 300, seed).motion, standstill=1.0, pauses=pauses)
+    return replace(search(draw, motion_of, score, hit, 300, seed).motion, standstill=1.0)
 
 
 def periodic_motion(

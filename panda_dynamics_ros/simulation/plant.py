@@ -139,14 +139,13 @@ class SimulatedPanda:
 
     robot: the model that an estimator would use; the true arm differs from it.
     seed: >= 0, of the true arm, the disturbance, the noise and (by default) the motion.
-    payload: what the flange carries at the start, in flange axes.
     realism: how far the arm departs from `robot`; at the real level by default.
     excitation: the motion; `exciting_motion(robot, seed)` by default.
     arm_excitation: the motion on which the true arm departs as far as `realism` says; by default `excitation`. One
         arm on several motions has one `seed` and one of these.
     noise_seed: >= 0, of disturbance and noise; `seed` by default.
     truth: an attribute, the payload carried now, in flange axes; of zero mass when there is none.
-    Raises ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
+    Raises ArgumentError: the robot does not have 7 joints, or the motion has other joints.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
 
@@ -157,7 +156,6 @@ class SimulatedPanda:
         robot: RobotDescription,
         *,
         seed: int = 0,
-        payload: InertialParameters | None = None,
         realism: Realism | None = None,
         excitation: FourierMotion | None = None,
         arm_excitation: FourierMotion | None = None,
@@ -179,8 +177,6 @@ class SimulatedPanda:
         )
         self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
         self._build()
-        if payload is not None:
-            self.attach(payload)
 
     def _build(self) -> None:
         """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
@@ -314,12 +310,13 @@ def simulated_runs(
         plant = SimulatedPanda(
             robot,
             seed=seed,
-            payload=payload if letter == "B" else None,
             realism=Realism.repeating(),
             excitation=motion,
             arm_excitation=arm_excitation,
             noise_seed=1000 * seed + number + 1,
         )
+        if letter == "B":
+            plant.attach(payload)
         run = plant.record(duration(motion))
         stamp = run.stamp + number * (duration(motion) + 60.0)
         name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"

@@ -29,10 +29,13 @@ def simulated(
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
     from panda_dynamics_ros.simulation import SimulatedPanda
 
+    plant = SimulatedPanda(robot, seed=seed)
     if payload is None or pick_at is None:
-        run = SimulatedPanda(robot, seed=seed, payload=payload).record(18.0)
+        if payload is not None:
+            plant.attach(payload)
+        run = plant.record(18.0)
     else:
-        run = lifting(SimulatedPanda(robot, seed=seed), payload, pick_at, 18.0 - pick_at)
+        run = lifting(plant, payload, pick_at, 18.0 - pick_at)
     return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
 
 
