@@ -35,21 +35,12 @@ PAYLOAD_BODY = "payload"
 TIMESTEP = 1e-3  # s
 
 
-def mujoco_model(
-    robot: RobotDescription,
-    *,
-    payload: InertialParameters | None = None,
-    armature: ArrayLike = 0.0,
-    damping: ArrayLike = 0.0,
-) -> Any:
+def mujoco_model(robot: RobotDescription) -> Any:
     """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
 
-    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base. There are no
-    shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
+    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload` without mass; world is base.
+    There are no shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
 
-    payload: what the flange carries, in flange axes; nothing by default.
-    armature: number or (n,), kg m^2, rotor inertia behind the gear.
-    damping: number or (n,), N m s/rad, viscous friction behind the gear.
     Raises ArgumentError: an inertia is not positive definite.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
@@ -67,10 +58,9 @@ def mujoco_model(
     body.add_site(name="flange", **flange)
     body.add_body(name=PAYLOAD_BODY, **flange, **placeholder)
     model = spec.compile()
-    model.dof_armature[:], model.dof_damping[:] = armature, damping
     for i, link in enumerate(robot.links, start=1):
         write_body(model, f"link{i}", link)
-    write_body(model, PAYLOAD_BODY, payload or InertialParameters.zero())
+    write_body(model, PAYLOAD_BODY, InertialParameters.zero())
     return model
 
 
@@ -181,11 +171,11 @@ class SimulatedPanda:
     def _build(self) -> None:
         """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
         self._mujoco = mujoco = import_optional("mujoco", "mujoco")
-        true_robot = self.true_arm.robot
-        self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING)
+        self._model, self._nominal = mujoco_model(self.true_arm.robot), mujoco_model(self.robot)
+        self._model.dof_armature[:] = self._nominal.dof_armature[:] = ARMATURE
+        self._model.dof_damping[:] = MOTOR_DAMPING
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._nominal = mujoco_model(self.robot, armature=ARMATURE)
         self._control = mujoco.MjData(self._nominal)
         self._samples = self._followed_since = 0
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
