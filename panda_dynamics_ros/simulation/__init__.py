@@ -3,7 +3,7 @@
 
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion
-from panda_dynamics_ros.simulation.plant import SimulatedPanda, SimulatedRun
+from panda_dynamics_ros.simulation.plant import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import Realism
 
-__all__ = ["FourierMotion", "Realism", "SimulatedPanda", "SimulatedRun", "exciting_motion"]
+__all__ = ["FourierMotion", "Realism", "SimulatedPanda", "exciting_motion"]

@@ -13,7 +13,8 @@ MuJoCo's compiler refuses principal moments that break the triangle inequality (
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,16 +115,6 @@ def _streams(seed: int, name: str) -> list[np.random.Generator]:
     return [np.random.default_rng(stream) for stream in streams]
 
 
-class SimulatedRun(NamedTuple):
-    """Samples of a run: stamp (k,); q, dq, tau (k, n) as measured; truth (k, 10), the payload's inertial vector."""
-
-    stamp: FloatArray
-    q: FloatArray
-    dq: FloatArray
-    tau: FloatArray
-    truth: FloatArray
-
-
 class SimulatedPanda:
     """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.
 
@@ -184,14 +175,9 @@ class SimulatedPanda:
         self._push_end = -1
         self.truth = InertialParameters.zero()
 
-    @property
-    def time(self) -> float:
-        """Stamp of the next sample, s."""
-        return self._samples * self.timestep
-
     def step(self) -> StateSample:
         """The sample of the present instant; the arm then moves on by one time step."""
-        data, stamp = self._data, self.time
+        data, stamp = self._data, self._samples * self.timestep
         friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
         motor = self._motor_torques()
         data.qfrc_applied[:] = motor - self._friction[0]
@@ -259,14 +245,14 @@ class SimulatedPanda:
         self._data.xfrc_applied[link, :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
         self._push_end = self._samples + round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
 
-    def record(self, duration: float) -> SimulatedRun:
+    def record(self, duration: float) -> JointDataset:
         """The samples of the next `duration` s, with what is carried now; `attach` and `release` between recordings.
 
         Raises ArgumentError: the duration is below one time step.
         """
         count = round(checks.number(duration, "duration", minimum=self.timestep) / self.timestep)
         stamp, q, dq, tau = map(np.array, zip(*(self.step() for _ in range(count)), strict=True))
-        return SimulatedRun(stamp, q, dq, tau, np.tile(self.truth.vector, (count, 1)))
+        return JointDataset(stamp, q, dq, tau, self.robot.joint_names, "simulated")
 
     def _motor_torques(self) -> FloatArray:
         """Torques (n,) behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
@@ -308,6 +294,5 @@ def simulated_runs(
         if letter == "B":
             plant.attach(payload)
         run = plant.record(duration(motion))
-        stamp = run.stamp + number * (duration(motion) + 60.0)
         name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
-        yield JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, name)
+        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=name)

@@ -35,8 +35,8 @@ def simulated(
             plant.attach(payload)
         run = plant.record(18.0)
     else:
-        run = lifting(plant, payload, pick_at, 18.0 - pick_at)
-    return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
+        run, _ = lifting(plant, payload, pick_at, 18.0 - pick_at)
+    return run
 
 
 def test_an_unloaded_arm_passes(panda):
