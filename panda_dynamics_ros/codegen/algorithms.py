@@ -12,7 +12,6 @@ no velocity and no acceleration.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Body, Placement, Six
@@ -150,8 +149,7 @@ def turned_inertia(turn: Turn, inertia: Six) -> Six:
     return xx - s * t, c * t - xy, c * xz - s * yz, yy + s * t, s * xz + c * yz, zz
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """A function of the joint state.
 
     summary: one line, for the generated source.

@@ -10,7 +10,6 @@ ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each 
 """
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,8 +32,7 @@ Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 """xx, xy, xz, yy, yz, zz of a symmetric matrix."""
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a frame is in its parent: p, and R as turns, from the parent's axes inward; whether its joint slides."""
 
     turns: tuple[Turn, ...]

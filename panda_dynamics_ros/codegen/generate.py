@@ -7,7 +7,6 @@ One file: C99 that is also C++, for a real-time loop, or Python with its standar
 import math as numbers
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,8 +22,7 @@ FRICTION = "friction_torques"  # written with `friction_state`, its memory; not 
 LANGUAGES = ("c", "python")
 
 
-@dataclass(frozen=True)
-class GeneratedCode:
+class GeneratedCode(NamedTuple):
     """Source code, and what a call of its functions costs.
 
     source: the text of one file.

@@ -161,8 +161,7 @@ class Turn(NamedTuple):
         return self._replace(sine=-self.sine).rotate(a)
 
 
-@dataclass(frozen=True)
-class OperationCount:
+class OperationCount(NamedTuple):
     """Operations of one call; subtractions and changes of sign count as additions."""
 
     multiplications: int

@@ -19,7 +19,7 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, fixed, now, publisher
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnose, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
@@ -49,7 +49,7 @@ class FrankaStateOutput:
         self._last_bodies: dict[str, list[float]] = {}
         self._names, self._flange = list(joint_names), link_name(joint_names, 8)
         self._state: FrankaState | None = None
-        Diagnostics(node, lambda: [self._diagnostic()])
+        diagnose(node, lambda: [self._diagnostic()])
 
     def publish(self, state: FrankaState) -> None:
         """Publish one state, stamped by this machine's clock at the moment when the robot measured."""

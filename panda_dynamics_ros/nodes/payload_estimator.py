@@ -19,7 +19,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, changeable, fixed, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, fixed, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -70,7 +70,7 @@ class PayloadEstimatorNode(Node):
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
         self.markers = PayloadMarkers(self, self.samples, self._estimator)
         parts = [self._diagnostic] if samples else [self.samples.diagnostic, self._diagnostic]
-        self._diagnostics = Diagnostics(self, lambda: [part() for part in parts])
+        self._diagnose = diagnose(self, lambda: [part() for part in parts])
         for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", lambda _: self._file.save())):
             serve(self, Trigger, name, handle)
         serve(self, SetBool, "set_enabled", self._set_enabled)
@@ -96,7 +96,7 @@ class PayloadEstimatorNode(Node):
             if (event := estimate.event) is not None:
                 self._last_change, self._change_count = event, self._change_count + 1
                 self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
-                self._diagnostics.publish()
+                self._diagnose()
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
