@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,7 +228,7 @@ def identify(
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(regression.feasible_minimum, prior)
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
-    prior_held_out = rms(np.concatenate([model.b[fold.rows] for fold in folds]))
+    prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
     prior_weight = _weight(prior.residual, samples.period)
     found_problems = problems.problems_of(recordings, model, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
@@ -284,13 +285,8 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     return ResidualModel(std, np.minimum(times, LONGEST_S), np.full(len(std), ERROR_RATIO))
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Normal equations of the rows for the fit and for the test, and which rows (N,) the test has."""
-
-    equations: NormalEquations
-    test: NormalEquations
-    rows: NDArray[np.bool_]
+Fold: TypeAlias = tuple[NormalEquations, NormalEquations, NDArray[np.bool_]]
+"""Normal equations of the rows for the fit and of those for the test, and which rows (N,) the test has."""
 
 
 def folds_of(model: LinearModel) -> list[Fold]:
@@ -303,7 +299,7 @@ def folds_of(model: LinearModel) -> list[Fold]:
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append(Fold(NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
+            folds.append((NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
     return folds
 
 
@@ -316,8 +312,8 @@ def held_out_residual(
 ) -> FloatArray:
     """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
     std = regression.prior_std(model.prior, prior_scale)
-    costs = [Quadratic.of(fold.equations, weight, std) for fold in folds]
-    return np.concatenate([model.unexplained(solve(cost), fold.rows) for cost, fold in zip(costs, folds, strict=True)])
+    costs = [(Quadratic.of(fit, weight, std), rows) for fit, _, rows in folds]
+    return np.concatenate([model.unexplained(solve(cost), rows) for cost, rows in costs])
 
 
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:
@@ -325,10 +321,10 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
 
     def score(prior_scale: PriorScale) -> float:
         std, squares = regression.prior_std(model.prior, prior_scale), 0.0
-        for fold in folds:
-            x = Quadratic.of(fold.equations, weight, std).minimum()
+        for fit, test, _ in folds:
+            x = Quadratic.of(fit, weight, std).minimum()
             # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
-            squares += float(((fold.test.gram @ x - 2.0 * fold.test.moment) @ x).sum())
+            squares += float(((test.gram @ x - 2.0 * test.moment) @ x).sum())
         return squares
 
     best, least = start, score(start)
