@@ -98,7 +98,7 @@ def on_the_log(scores: Scores) -> None:
 def on_simulated_arms(scores: Scores, arms: int) -> None:
     """Runs unloaded, loaded, loaded, unloaded of each arm; the first two alone; with and without drift."""
     robot = pdr.load_robot("panda")
-    motion = weighing_motion(robot, READY).motion
+    motion = weighing_motion(robot, READY)
     for seed in range(arms):
         truth, excitation = (
             payload(np.random.default_rng(seed), MASSES[seed % len(MASSES)]),
@@ -108,13 +108,14 @@ def on_simulated_arms(scores: Scores, arms: int) -> None:
             runs = []
             for number, letter in enumerate("ABBA"):
                 plant = SimulatedPanda(
-                    robot, seed=seed, payload=truth if letter == "B" else None, realism=Realism.repeating(),
-                    excitation=motion, arm_excitation=excitation, noise_seed=1000 * seed + number + 1,
+                    robot, seed=seed, realism=Realism.repeating(), excitation=motion, arm_excitation=excitation,
+                    noise_seed=1000 * seed + number + 1,
                 )  # fmt: skip
+                if letter == "B":
+                    plant.attach(truth)
                 _fade(plant, 1.0 - fading * number * BETWEEN_S / HALF_HOUR)
                 run = plant.record(duration(motion))
-                stamp = run.stamp + number * BETWEEN_S
-                runs.append(pdr.JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, f"{letter}{number}"))
+                runs.append(replace(run, stamp=run.stamp + number * BETWEEN_S, source=f"{letter}{number}"))
             scores.add(f"arms{name}, A B", pdr.weigh_paired_runs(robot, runs[1:2], runs[:1]).estimate, truth)
             both = pdr.weigh_paired_runs(robot, runs[1:3], [runs[0], runs[3]])
             scores.add(f"arms{name}, A B B A", both.estimate, truth)

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +170,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
     robot = pdr.load_robot("panda")
     truth = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
-    motion = weighing_motion(robot, list(READY), trials=200, seed=0).motion
+    motion = weighing_motion(robot, list(READY), trials=200, seed=0)
     unloaded, loaded = simulated_runs(robot, motion, truth, "AB", seed)
     time = np.arange(0.5, loaded.duration_s, 0.1)
     known = np.searchsorted(loaded.stamp, loaded.stamp[0] + time) - 1
@@ -179,8 +180,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     plant = SimulatedPanda(
         robot, seed=seed, realism=Realism.repeating(), excitation=searched, arm_excitation=searched, noise_seed=seed
     )
-    run = plant.record(60.0)
-    fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "unloaded"), robot)
+    fit = pdr.identify(plant.record(60.0), robot)
     mapped = pdr.learn_residual([unloaded], robot)
     online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}
     errors = {name: np.abs(pdr.replay(loaded, arm).mass[known] - 1.0) for name, arm in online.items()}
@@ -204,7 +204,7 @@ def estimator_pictures() -> None:
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 
     robot = pdr.load_robot("panda")
-    motion = exciting_motion(robot, 3, pauses=((PICK - 1.0, 2.5),))
+    motion = replace(exciting_motion(robot, 3), pauses=((PICK - 1.0, 2.5),))
     plant, estimator = SimulatedPanda(robot, seed=3, excitation=motion), PayloadEstimator(robot)
     body = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.0017 * np.eye(3))
     rows = []

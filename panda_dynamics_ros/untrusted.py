@@ -8,7 +8,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def python_command(module: str, *arguments: str) -> list[str]:
 def import_optional(name: str, install: str) -> Any:
     """A library that need not be there; MissingDependencyError says what to install with pip where it is not."""
     try:
-        return import_module(name)
+        return import_elsewhere(name)
     except ImportError as error:
         raise MissingDependencyError(
             f"{name.partition('.')[0]}: expected the library to be installed (pip install {install}), got: {error}"
@@ -144,15 +144,3 @@ def import_elsewhere(name: str) -> Any:
             os.fchdir(here)
             os.close(here)
     return import_module(name)
-
-
-def import_mujoco() -> Any:
-    """MuJoCo, imported elsewhere; the error where it is not installed is that of `import_optional`."""
-    with suppress(ImportError):
-        import_elsewhere("mujoco")
-    return import_optional("mujoco", "mujoco")
-
-
-def one_core() -> dict[str, str]:
-    """The environment of a process that shares the machine with others of its kind."""
-    return os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -4,12 +4,11 @@
 import contextlib
 import fcntl
 import gc
-import math
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,54 +22,51 @@ from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.untrusted import python_command
 
 
-def _samples(robot: RobotModel, payload: float = 0.0) -> Iterator[tuple[float, FloatArray, FloatArray, FloatArray]]:
-    """A second of an arm in motion with a payload, kg, which something pushes at last."""
+def _samples(robot: RobotModel, payload: float = 0.0) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """A second of an arm in motion with a payload, kg, which something pushes at last: rows of stamp, q, dq, tau."""
     middle, speed = 0.5 * (robot.limits.lower + robot.limits.upper), 0.2 * robot.limits.velocity
     torque = np.zeros(robot.n)
     if payload:
         carrying = robot.with_payload(InertialParameters(payload, (0.0, 0.0, 0.1), 0.01 * payload * np.eye(3)))
         # Of rows, as in the estimator: no other kernel is compiled for it.
         torque = carrying.inverse_dynamics(middle[None], torque[None], torque[None])[0]
-    for k in range(100):
-        push = 100.0 * robot.residual.std if k > 80 else 0.0
-        yield 0.01 * k, middle + 0.1 * speed * math.sin(0.1 * k), speed * math.cos(0.1 * k), torque + push
+    stamp = 0.01 * np.arange(100.0)
+    phase, push = 10.0 * stamp[:, None], np.outer(stamp > 0.8, 100.0 * robot.residual.std)
+    return stamp, middle + 0.1 * speed * np.sin(phase), speed * np.cos(phase), torque + push
 
 
-def _answers() -> None:
-    robot = load_robot("panda")
+def _answers(robot: RobotModel) -> None:
     robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
     store_pose(np.eye(4), np.empty(7))
 
 
-def _dynamics() -> None:
-    robot = load_robot("panda")
-    stamp, q, dq, tau = map(np.array, zip(*_samples(robot), strict=True))
+def _dynamics(robot: RobotModel) -> None:
+    stamp, q, dq, tau = _samples(robot)
     rows = ArmMonitor(robot).update_rows(stamp, q, dq, tau, payload=False)
     contact_wrench(robot, q, rows.external_torques, rows.unexplained)
     q = robot.limits.lower.copy()
     robot.pose(q), robot.gravity_torques(q)  # of the markers
 
 
-def _payload_estimator() -> None:
-    robot = load_robot("panda")
+def _payload_estimator(robot: RobotModel) -> None:
     monitor = ArmMonitor(robot)
-    monitor.update_rows(*map(np.array, zip(*_samples(robot, 1.0), strict=True)))
+    monitor.update_rows(*_samples(robot, 1.0))
     monitor.payload_estimator.tare()
     robot.pose(robot.limits.lower.copy())
 
 
-def _suite() -> None:
-    _dynamics()
-    _payload_estimator()
+def _suite(robot: RobotModel) -> None:
+    _dynamics(robot)
+    _payload_estimator(robot)
 
 
-def _simulated_panda() -> None:
+def _simulated_panda(robot: RobotModel) -> None:
     from panda_dynamics_ros.simulation import SimulatedPanda  # MuJoCo is optional
 
-    SimulatedPanda(load_robot("panda")).step()
+    SimulatedPanda(robot).step()
 
 
-NODES: dict[str, Callable[[], None]] = {
+NODES: dict[str, Callable[[RobotModel], None]] = {
     "simulated_panda": _simulated_panda,
     "answers": _answers,
     "dynamics": _dynamics,
@@ -95,19 +91,15 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
     for node in names[: 1 + max(map(names.index, nodes))]:
         if CACHE is None or _is_compiled(node) or (node == "simulated_panda" and node not in nodes):
             continue
+        report(f"compiling the kernels of {node}, once after an installation, or waiting for a process that does")
         # A lock for each: who needs the first ones alone does not wait for the others.
         with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                report("waiting for another process that compiles the kernels")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             if not _is_compiled(node):
-                report(f"compiling the kernels of {node}, once after an installation")
                 usual = gc.get_threshold()
                 gc.set_threshold(FEW_COLLECTIONS)
                 with contextlib.suppress(MissingDependencyError):
-                    NODES[node]()
+                    NODES[node](load_robot("panda"))
                 gc.set_threshold(*usual)
                 (CACHE / node).touch()
 
@@ -127,7 +119,7 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
             raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
     _compile(nodes, report)
     for node in nodes:
-        NODES[node]()
+        NODES[node](load_robot("panda"))
 
 
 def warm_up_beside(node: str, report: Callable[[str], None]) -> threading.Event:
@@ -139,7 +131,7 @@ def warm_up_beside(node: str, report: Callable[[str], None]) -> threading.Event:
     loaded = threading.Event()
 
     def load() -> None:
-        NODES[node]()
+        NODES[node](load_robot("panda"))
         loaded.set()
 
     def wait_and_load() -> None:

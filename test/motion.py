@@ -11,6 +11,7 @@ from panda_dynamics_ros import InertialParameters, JointDataset, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.simulation import SimulatedPanda
 
 PAYLOAD = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
@@ -26,6 +27,18 @@ class Motion:
     q: FloatArray
     dq: FloatArray
     ddq: FloatArray
+
+
+def lifting(plant: SimulatedPanda, payload: InertialParameters, *lengths: float) -> tuple[JointDataset, Any]:
+    """A recording without the payload, with it, and without it again, for these times, s; where it is carried (N,)."""
+    runs = []
+    for k, length in enumerate(lengths):
+        if k:
+            plant.attach(payload) if k == 1 else plant.release()
+        runs.append(plant.record(length))
+    stamp, q, dq, tau = (np.concatenate([getattr(run, name) for run in runs]) for name in ("stamp", "q", "dq", "tau"))
+    carried = np.repeat(np.arange(len(runs)) == 1, [len(run.stamp) for run in runs])
+    return JointDataset(stamp, q, dq, tau, runs[0].names, "simulated"), carried
 
 
 def sinusoids(duration: float, rate: float = 1000.0, start: float = 0.0) -> Motion:

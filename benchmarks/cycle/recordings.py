@@ -201,7 +201,7 @@ def steady(robot: RobotModel | str, seed: int, *, arm: Arm | None = None, at_res
 def brisk(seed: int) -> Recording:
     """Objects that come and go on MuJoCo's Panda, at rest and in the middle of a brisk motion."""
     robot, rng = pdr.load_robot("panda"), np.random.default_rng([seed, 25])
-    plant = SimulatedPanda(robot, seed=seed, excitation=exciting_motion(robot, seed, pauses=BRISK_RESTS))
+    plant = SimulatedPanda(robot, seed=seed, excitation=replace(exciting_motion(robot, seed), pauses=BRISK_RESTS))
     happenings = [
         Happening("pick" if mass else "release", at, at, object_of(mass, rng) if mass else InertialParameters.zero())
         for at, mass in BRISK_LOADS

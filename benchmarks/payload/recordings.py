@@ -11,6 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -59,11 +60,12 @@ def arm(seed: int, motion: int, pauses: tuple[tuple[float, float], ...] = ()) ->
     """The arm of `seed` at the start of its motion 0 (test) or 1.. (training)."""
     robot = pdr.load_robot("panda")
     # As brisk as the real log, whose figures are those to compare with: a slow motion shows less of a payload.
+    excitation = exciting_motion(robot, 2000 + 10 * seed + motion, velocity_share=BRISK)
     return SimulatedPanda(
         robot,
         seed=seed,
         noise_seed=2000 + 10 * seed + motion,
-        excitation=exciting_motion(robot, 2000 + 10 * seed + motion, pauses=pauses, velocity_share=BRISK),
+        excitation=replace(excitation, pauses=pauses),
         arm_excitation=exciting_motion(robot, 1000 + seed, velocity_share=BRISK),
     )
 

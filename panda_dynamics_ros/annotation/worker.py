@@ -32,7 +32,7 @@ from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.yaml_file import write_robot
-from panda_dynamics_ros.untrusted import one_core, python_command
+from panda_dynamics_ros.untrusted import python_command
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
@@ -130,7 +130,8 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             text=True,  # JSON, all of it ASCII
-            env=one_core(),
+            # Workers share the machine.
+            env=os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
         )
         if self.ask(task) is None:
             raise WorkerError(f"a worker could not start: it {self.how_it_ended()}")

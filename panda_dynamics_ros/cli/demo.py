@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> None:
     try:
         import_elsewhere("mujoco")
 
-        from panda_dynamics_ros.nodes.demo_monitor import monitoring
+        from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor
+        from panda_dynamics_ros.nodes.runner import ros
     except ImportError as error:
         raise MissingDependencyError(
             f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
@@ -61,10 +62,11 @@ def run(args: argparse.Namespace) -> None:
     options.check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
-        monitoring() as seen,
+        ros(),
         NodeProcesses(args.output, environment) as processes,
         console.live_table("panda-dynamics demo", args.json) as show,
     ):
+        seen = DemoMonitor()
         _follow(processes, show, seen, args)
         codes = processes.stop()
     unclean = {name: code for name, code in codes.items() if code != 0}

@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> None:
     robot = options.load_arm(args)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))
-        found = periodic_motion(
+        motion, condition = periodic_motion(
             robot, regressor_condition(robot), args.duration, harmonics=args.harmonics, table_height=args.table_height,
             trials=args.trials, seed=args.seed, progress=lambda done, best: bar.update(task, completed=done, best=best),
         )  # fmt: skip
-    plan = options.write_plan(robot, found.motion, args.duration, args.output)
+    plan = options.write_plan(robot, motion, args.duration, args.output)
     times = np.arange(0.0, args.duration + 0.5 * STEP, STEP)
-    files = [str(write_motion(times, found.motion(times), args.output)), *plan["files"]]
-    summary = plan | {"condition_number": found.score, "files": files}
+    files = [str(write_motion(times, motion(times), args.output)), *plan["files"]]
+    summary = plan | {"condition_number": condition, "files": files}
     print_results(args.json, summary, [("exciting motion", summary_rows(summary))], files)

@@ -4,7 +4,6 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from panda_dynamics_ros.cli import options
@@ -37,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
         with replacing(args.output) as file:
             file.write_text(code.source, encoding="utf-8")
     if args.json:
-        counts = {key: asdict(count) for key, count in code.counts.items()}
+        counts = {key: count._asdict() for key, count in code.counts.items()}
         about = {"robot": robot.name, "language": args.language, "name": code.name, "functions": counts}
         print(json.dumps(about | ({"output": str(args.output)} if args.output else {"source": code.source})))
         return

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
 def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
     options.radians(args.start, "--start")
     search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
-    return weighing_motion(robot, args.start, **search).motion
+    return weighing_motion(robot, args.start, **search)
 
 
 def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:

@@ -12,7 +12,6 @@ no velocity and no acceleration.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from panda_dynamics_ros.codegen.arm import Arm, Body, Placement, Six
@@ -48,7 +47,8 @@ def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> lis
         force, moment = add(wrench[0], force), add(wrench[1], moment)
         torques.append(force[2] if joint.prismatic else moment[2])
         force, moment = joint.wrench_in_parent(force, moment)
-    if not dq and not arm.joints[0].prismatic and gravity[:2] == (0.0, 0.0):
+    first = arm.joints[0]
+    if not dq and not first.prismatic and first.turns[1].sine == 0.0 and gravity[:2] == (0.0, 0.0):
         torques[-1] = 0.0  # a turn about a vertical axis lifts nothing; as the recursion has it, it is a sum of terms
     return [torques[::-1]]
 
@@ -149,8 +149,7 @@ def turned_inertia(turn: Turn, inertia: Six) -> Six:
     return xx - s * t, c * t - xy, c * xz - s * yz, yy + s * t, s * xz + c * yz, zz
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(NamedTuple):
     """A function of the joint state.
 
     summary: one line, for the generated source.
@@ -174,7 +173,7 @@ def flange_pose(arm: Arm) -> list[list[Scalar]]:
     axes: tuple[Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     x, y = (arm.flange.rotate(axis) for axis in axes)
     p: Vector = arm.flange.translation
-    for placement in [*reversed(arm.joints), arm.base]:
+    for placement in reversed(arm.joints):
         x, y = placement.rotate(x), placement.rotate(y)
         p = add(placement.translation, placement.rotate(p))
     return [*(list(row) for row in zip(x, y, cross(x, y), p, strict=True)), [0.0, 0.0, 0.0, 1.0]]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm as expressions: placements as chains of elementary rotations, links by as few numbers as possible.
 
-A link's frame may be turned about its joint's axis and moved along it without a change of any torque. With its x along
-the common normal to the next axis, a placement costs two planar turns and one or two lengths (Gautier and Khalil 1988,
-section 2). Frames that are of modified DH form already stay as they are.
+A placement of modified DH form costs two planar turns and one or two lengths (Gautier and Khalil 1988, section 2), any
+other a turn more.
 
 The base parameters set the regrouped parameters to zero: m, mZ and YY of a link that turns (section 6 there).
 Part of a link's XX + YY may then be given back to it, which changes no torque, eq. (20). The part that makes
@@ -11,8 +10,7 @@ ZZ = XX + YY, the inertia of a flat body, saves a product in the moment of each 
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,21 +23,16 @@ from panda_dynamics_ros.robot.inertial import inertial_transport
 
 # Entries of rotations, lengths and gravity this close to an integer are rounding: the cosine of 90 degrees is 6e-17.
 EXACT = 4e-15
-# Where nearly parallel axes come closest may be far away, and digits would be lost on the way: this many lengths.
-FARTHEST = 10.0
-
 FLAT = np.eye(10)[XX] + np.eye(10)[YY]
 
 # Angles that are nearly right are not taken for right angles: the regrouping is exact, and only costs operations.
 ROUNDING = 1e-13
 
-Robot = TypeVar("Robot", bound=RobotDescription)
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 """xx, xy, xz, yy, yz, zz of a symmetric matrix."""
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a frame is in its parent: p, and R as turns, from the parent's axes inward; whether its joint slides."""
 
     turns: tuple[Turn, ...]
@@ -74,10 +67,9 @@ class Body(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """All that the algorithms of this room need: placements of the base, of the joints at `qi`, and of the flange."""
+    """All that the algorithms of this room need: placements of the joints at `qi`, and of the flange."""
 
     graph: Graph
-    base: Placement
     joints: tuple[Placement, ...]
     flange: Placement
     links: tuple[Body, ...]
@@ -85,22 +77,20 @@ class Arm(NamedTuple):
 
 
 def arm_of(robot: RobotDescription) -> Arm:
-    """A robot as expressions of the symbols `q1` .. `qn`: modified DH frames, fewest parameters."""
+    """A robot as expressions of the symbols `q1` .. `qn`: fewest parameters."""
     graph = Graph()
-    reframed, T_base_first = with_modified_dh_frames(robot)
     return Arm(
         graph=graph,
-        base=fixed_placement(T_base_first),
         joints=tuple(
             joint_placement(graph, T, sliding, graph.symbol(f"q{i}"))
-            for i, (T, sliding) in enumerate(zip(reframed.placements, reframed.prismatic, strict=True), start=1)
+            for i, (T, sliding) in enumerate(zip(robot.placements, robot.prismatic, strict=True), start=1)
         ),
-        flange=fixed_placement(reframed.T_joint_flange),
+        flange=fixed_placement(robot.T_joint_flange),
         links=tuple(
             Body(row[0], (row[1], row[2], row[3]), (row[4], row[5], row[6], row[7], row[8], row[9]))
-            for row in cheapest_parameters(reframed).tolist()
+            for row in cheapest_parameters(robot).tolist()
         ),
-        gravity=_exact_vector(reframed.gravity),
+        gravity=_exact_vector(robot.gravity),
     )
 
 
@@ -147,49 +137,6 @@ def _exact(value: float) -> float:
 def _exact_vector(vector: FloatArray) -> Vector:
     x, y, z = map(_exact, vector)
     return (x, y, z)
-
-
-def with_modified_dh_frames(robot: Robot) -> tuple[Robot, FloatArray]:
-    """The same arm with the link frames of this module, and T_base_first (4, 4), which places its new base.
-
-    The new base is the first joint's frame at zero position; torques are unchanged.
-    """
-    moves = [_towards_common_normal(T) for T in robot.placements[1:]] + [np.eye(4)]
-    backs = [np.linalg.inv(T) for T in moves]
-    between = zip(backs[:-1], robot.placements[1:], moves[1:], strict=True)
-    placements = [np.eye(4), *(back @ T @ move for back, T, move in between)]
-    T_base_first = robot.placements[0] @ moves[0]
-    reframed = replace(
-        robot,
-        placements=np.array(placements),
-        links=tuple(link.transformed(back) for link, back in zip(robot.links, backs, strict=True)),
-        gravity=T_base_first[:3, :3].T @ robot.gravity,
-        T_joint_flange=backs[-1] @ robot.T_joint_flange,
-    )
-    return reframed, T_base_first
-
-
-def _towards_common_normal(T_next: FloatArray) -> FloatArray:
-    """Rz(phi) Tz(h) (4, 4) in a joint's frame: its x on the common normal of its axis and the next one's."""
-    z, p = T_next[:3, 2], T_next[:3, 3]
-    normal, height = (-z[1], z[0]), 0.0
-    if math.hypot(*normal) > EXACT:  # the normal is along z_i x z, through the point of the next axis at p + s z
-        s = -(p[0] * z[0] + p[1] * z[1]) / math.hypot(*normal) ** 2
-        height = p[2] + s * z[2]
-    else:  # parallel axes: any height would do
-        normal = p[0], p[1]
-    length = math.hypot(*normal)
-    if length <= EXACT or abs(height) > FARTHEST * float(np.linalg.norm(p)):
-        return np.eye(4)
-    x, y = normal[0] / length, normal[1] / length
-    if abs(y) <= EXACT:
-        x, y = 1.0, 0.0
-    elif x < 0.0:
-        x, y = -x, -y  # of the two directions, the one closer to where x is
-    move = np.eye(4)
-    move[:2, :2] = [[x, -y], [y, x]]
-    move[2, 3] = height if abs(height) > EXACT else 0.0
-    return move
 
 
 def cheapest_parameters(robot: RobotDescription) -> FloatArray:

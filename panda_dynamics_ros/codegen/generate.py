@@ -7,7 +7,6 @@ One file: C99 that is also C++, for a real-time loop, or Python with its standar
 import math as numbers
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,8 +22,7 @@ FRICTION = "friction_torques"  # written with `friction_state`, its memory; not 
 LANGUAGES = ("c", "python")
 
 
-@dataclass(frozen=True)
-class GeneratedCode:
+class GeneratedCode(NamedTuple):
     """Source code, and what a call of its functions costs.
 
     source: the text of one file.
@@ -60,8 +58,8 @@ def generate(
         units, radians), and give what the methods of the same name give; `pose` is T_base_flange, column-major in C.
     Raises ArgumentError: there is no such language or function, or a name is not an identifier.
 
-    Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of any arm of n revolute
-    joints takes at most 92 n - 127 multiplications and 81 n - 117 additions.
+    Reference: Gautier and Khalil 1988, section 11 and table 1 (document 004): inverse dynamics of an arm of n
+    revolute joints in modified DH frames takes at most 92 n - 127 multiplications and 81 n - 117 additions.
     """
     if language not in LANGUAGES:
         raise ArgumentError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
@@ -70,7 +68,9 @@ def generate(
     unknown = [key for key in wanted if key not in known]
     if unknown or not wanted:
         raise ArgumentError(f"functions: expected some of {', '.join(known)}, got {unknown or 'none'}")
-    name = _identifier(robot.name) if name is None else name
+    if name is None:
+        words = re.sub(r"\W+", "_", robot.name.lower(), flags=re.ASCII).strip("_")
+        name = words if words[:1].isalpha() else f"arm_{words}".rstrip("_")
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ArgumentError(f"name: expected an identifier, got {name!r}")
     if not all(part.isidentifier() for part in math.split(".")) or (language != "python" and math != "math"):
@@ -107,11 +107,6 @@ def _notes(robot: RobotDescription, counts: Mapping[str, OperationCount]) -> lis
     ]
 
 
-def _identifier(text: str) -> str:
-    identifier = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")
-    return identifier if re.match(r"[a-z]", identifier) else f"arm_{identifier}".rstrip("_")
-
-
 C_NOTES = """\
 Compile it, or include it where it is used after `#define {upper}_LINKAGE static inline`. It needs nothing but
 <math.h>; it allocates nothing, branches nowhere and keeps no state.
@@ -140,17 +135,17 @@ class Written(NamedTuple):
     arguments: tuple[str, ...]
     result: str
     rows: Sequence[Sequence[str]]
-    statements: tuple[tuple[str, str], ...] = ()
+    statements: Sequence[tuple[str, str]] = ()
 
 
 def _rigid_body_function(robot: RobotDescription, key: str) -> tuple[Written, OperationCount]:
     known, arm = FUNCTIONS[key], arm_of(robot)
     rows = known.rows(arm)
-    program, width = program_of(arm.graph, [entry for row in rows for entry in row]), len(rows[0])
-    texts = [program.results[first : first + width] for first in range(0, len(program.results), width)]
-    count = program.count
+    statements, results, count = program_of(arm.graph, [*chain(*rows)])
+    width = len(rows[0])
+    texts = [results[first : first + width] for first in range(0, len(results), width)]
     comment = f"{known.summary}: {count.multiplications} multiplications, {count.additions} additions"
-    return Written(key, comment, known.arguments, known.result, texts, program.statements), count
+    return Written(key, comment, known.arguments, known.result, texts, statements), count
 
 
 def _friction_functions(table: FloatArray, limited: str) -> list[Written]:

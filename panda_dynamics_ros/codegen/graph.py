@@ -161,8 +161,7 @@ class Turn(NamedTuple):
         return self._replace(sine=-self.sine).rotate(a)
 
 
-@dataclass(frozen=True)
-class OperationCount:
+class OperationCount(NamedTuple):
     """Operations of one call; subtractions and changes of sign count as additions."""
 
     multiplications: int
@@ -170,22 +169,11 @@ class OperationCount:
     trigonometric: int
 
 
-@dataclass(frozen=True)
-class Program:
-    """Straight-line code.
+def program_of(graph: Graph, outputs: Sequence[Scalar]) -> tuple[list[tuple[str, str]], list[str], OperationCount]:
+    """Straight-line code that computes `outputs`, and nothing that they do not need.
 
-    statements: pairs of a new name and the text of its value, in order.
-    results: texts of the outputs, in their order.
-    count: operations of all of it.
+    Returns pairs of a new name and the text of its value, in order; texts of the outputs; and the operations of it all.
     """
-
-    statements: tuple[tuple[str, str], ...]
-    results: tuple[str, ...]
-    count: OperationCount
-
-
-def program_of(graph: Graph, outputs: Sequence[Scalar]) -> Program:
-    """The program that computes `outputs`, and nothing that they do not need."""
     results = [_with_its_sign(graph, graph.as_expression(output)) for output in outputs]
     uses = Counter(results)
     for number in reversed(range(len(graph.nodes))):  # a node comes after those that it needs
@@ -213,15 +201,12 @@ def program_of(graph: Graph, outputs: Sequence[Scalar]) -> Program:
             statements.append((f"t{len(statements)}", text))
             text = statements[-1][0]
         texts[number] = text
-    return Program(
-        statements=tuple(statements),
-        results=tuple(texts[number] for number in results),
-        count=OperationCount(
-            multiplications=operations[MULTIPLY],
-            additions=operations[ADD] + operations[SUBTRACT] + operations[NEGATE],
-            trigonometric=operations[SINE] + operations[COSINE],
-        ),
+    count = OperationCount(
+        multiplications=operations[MULTIPLY],
+        additions=operations[ADD] + operations[SUBTRACT] + operations[NEGATE],
+        trigonometric=operations[SINE] + operations[COSINE],
     )
+    return statements, [texts[number] for number in results], count
 
 
 def _with_its_sign(graph: Graph, output: Expression) -> int:

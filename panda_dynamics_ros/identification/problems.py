@@ -23,21 +23,14 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification.regression import (
-    FRICTION_TERMS,
-    LinearModel,
-    NormalEquations,
-    PriorScale,
-    Quadratic,
-    friction_slice,
-    prior_std,
-    rms,
-)
+from panda_dynamics_ros.identification import regression
+from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
 FIRST_SECOND_MOMENT = 4  # place among a link's ten inertial parameters
 LEAST_SINGULAR_VALUE = 1e-3
@@ -77,10 +70,11 @@ def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str,
     """
     prior, samples, base = model.prior, model.samples, model.prior.base_parameters()
     names, place = list(base.names), list(base.columns)
-    for i, term in enumerate(FRICTION_TERMS * prior.n, start=friction_slice(prior.n).start):
+    first = regression.friction_slice(prior.n).start
+    for i, term in enumerate(regression.FRICTION_TERMS * prior.n):
         if term != "stribeck":  # it begins at zero and stays there where nothing speaks for it
-            names.append(f"{term}{(i - friction_slice(prior.n).start) // len(FRICTION_TERMS) + 1}")
-            place.append(i)
+            names.append(f"{term}{i // len(regression.FRICTION_TERMS) + 1}")
+            place.append(first + i)
     gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
     length = np.sqrt(np.diag(gram))
     seen = length > LEAST_SINGULAR_VALUE * np.median(length)
@@ -93,14 +87,12 @@ def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str,
 
 
 def advice(names: tuple[str, ...]) -> str:
-    """Which motion would determine these parameters; the joints are the digits at the end of a name (ZZR10)."""
-    numbers = (re.search(r"\d+$", name) for name in names)
-    joints = sorted({int(number.group()) for number in numbers if number})
-    plural = "s" if len(joints) > 1 else ""
+    """Which motion would determine these parameters, whose names end in the number of a joint."""
+    joints = sorted({int(re.findall(r"\d+$", name)[0]) for name in names})
     return (
-        f"{', '.join(names)} cannot be identified and stay near the prior's; move joint{plural} "
-        f"{', '.join(map(str, joints))} and those before further and faster, in both directions, at several "
-        "frequencies (panda-dynamics excite finds such a motion)"
+        f"{', '.join(names)} cannot be identified and stay near the prior's; move joints {', '.join(map(str, joints))} "
+        "and those before further and faster, in both directions, at several frequencies (panda-dynamics excite finds "
+        "such a motion)"
     )
 
 
@@ -220,7 +212,6 @@ LARGEST_RESIDUAL = 2.0
 """Of held-out torque over the prior's residual; real arms leave up to 0.95 of it, one that a person guides 3."""
 LEAST_RESIDUAL = 0.004
 """Share of the effort limit: an arm that was identified may have a smaller residual than another motion leaves."""
-KINDS = {"panda": "panda", "fer": "panda", "fr3": "fr3"}  # of arms by what their joints' names contain
 
 
 def problems_of(
@@ -235,12 +226,9 @@ def problems_of(
     weight: (n,), of the rows, by the prior's residual.
     held_out, prior_held_out: (n,), N m, torque RMS on held-out blocks, of the fits and of the prior.
     """
-    prior, found = model.prior, []
-    expected = _kind(prior.joint_names[0])
-    other = next((each for each in recordings if expected and _kind(each.joint) not in (None, expected)), None)
-    if other is not None:
-        words = f"{other.source} has the joints {other.joint}.. of another arm than {prior.name}"
-        found.append(f"{words}: start from {_kind(other.joint)}")
+    prior = model.prior
+    conflicts = ((each.source, name_conflict(prior, [each.joint])) for each in recordings)
+    found = [f"{source}: {conflict}" for source, conflict in conflicts if conflict]
     if load := _load(model, weight):
         found.append(load)
     else:
@@ -260,13 +248,9 @@ def problems_of(
     return tuple(found)
 
 
-def _kind(joint: str) -> str | None:
-    return next((kind for word, kind in KINDS.items() if word in joint), None)
-
-
 def _load(model: LinearModel, weight: FloatArray) -> str:
     """A load that changes, one that is there all the time, or less than none."""
-    std = prior_std(model.prior, ONE_KIND)
+    std = regression.prior_std(model.prior, ONE_KIND)
     arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
 
     def payload(q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:

@@ -14,29 +14,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.identification import problems
-from panda_dynamics_ros.identification.regression import (
-    FRICTION_TERMS,
-    STRIBECK_VELOCITY,
-    TRANSITION,
-    LinearModel,
-    NormalEquations,
-    PriorScale,
-    Quadratic,
-    error_covariance,
-    feasible_minimum,
-    friction_slice,
-    linear_model,
-    modelled_torques,
-    prior_std,
-    rms,
-)
+from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.identification import problems, regression
+from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
@@ -118,9 +104,9 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     Where prior and change both have a Coulomb step, the sum has the identified width; the prior's own share is exact
     where it has none, or where its width is the same. So it is with the Stribeck velocity.
     """
-    place, old = friction_slice(prior.n), prior.friction
+    place, old = regression.friction_slice(prior.n), prior.friction
     bodies = (x[: place.start] + prior.inertial_vector).reshape(prior.n, -1)
-    changes = dict(zip(FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
+    changes = dict(zip(regression.FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
     stribeck = changes["stribeck"] != 0.0
     size = float(np.linalg.norm(prior.gravity))
     leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
@@ -130,8 +116,8 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
         links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
         friction=replace(
             old,
-            transition=np.where((changes["coulomb"] != 0.0) | stribeck, TRANSITION, old.transition),
-            stribeck_velocity=np.where(stribeck, STRIBECK_VELOCITY, old.stribeck_velocity),
+            transition=np.where((changes["coulomb"] != 0.0) | stribeck, regression.TRANSITION, old.transition),
+            stribeck_velocity=np.where(stribeck, regression.STRIBECK_VELOCITY, old.stribeck_velocity),
             **{name: getattr(old, name) + change for name, change in changes.items()},
         ),
         gravity=leaning * (size / float(np.linalg.norm(leaning))),
@@ -166,15 +152,14 @@ class Validation:
 def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validation:
     """The torques that each of the `models` predicts, beside gravity only (of the first).
 
+    models: one or more.
     Raises DataError: the recording is too short.
-    Raises ArgumentError: there is no model, or a model has another number of joints.
+    Raises ArgumentError: a model has another number of joints.
     """
-    if not models:
-        raise ArgumentError("models: expected at least one, got none")
     rows = prepare(recording)
-    first = next(iter(models.values()))
+    first, *_ = models.values()
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
-    predicted |= {name: modelled_torques(robot, rows) for name, robot in models.items()}
+    predicted |= {name: regression.modelled_torques(robot, rows) for name, robot in models.items()}
     return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)
 
 
@@ -224,7 +209,7 @@ def identify(
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
     recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
     samples = problems.samples_of(recordings, prior)
-    model = linear_model(prior, samples)
+    model = regression.linear_model(prior, samples)
     equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
     unidentifiable = problems.not_identified(equations, model)
     if unidentifiable:
@@ -237,19 +222,19 @@ def identify(
             chosen = choose_prior_scale(model, folds, weight, chosen)
         residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
     weight = _weight(residual, samples.period)
-    cost = Quadratic.of(equations, weight, prior_std(prior, chosen))
-    x = feasible_minimum(prior, cost)
+    cost = Quadratic.of(equations, weight, regression.prior_std(prior, chosen))
+    x = regression.feasible_minimum(prior, cost)
     problems.check_fit(model, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
-    solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(feasible_minimum, prior)
+    solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(regression.feasible_minimum, prior)
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
-    prior_held_out = rms(np.concatenate([model.b[fold.rows] for fold in folds]))
+    prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
     prior_weight = _weight(prior.residual, samples.period)
     found_problems = problems.problems_of(recordings, model, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
-    covariance = error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
+    covariance = regression.error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
     gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
     return Identification(
         robot=found,
@@ -257,7 +242,7 @@ def identify(
         base_names=base.names,
         base_values=base.mapping @ found.inertial_vector,
         base_std=np.sqrt(np.einsum("ij,jk,ik->i", base.mapping, covariance, base.mapping)),
-        torque_rms=rms(samples.tau - modelled_torques(found, samples)),
+        torque_rms=rms(samples.tau - regression.modelled_torques(found, samples)),
         prior_torque_rms=rms(model.b),
         cross_validated_rms=held_out,
         cross_validated_time=residual.correlation_time,
@@ -300,13 +285,8 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     return ResidualModel(std, np.minimum(times, LONGEST_S), np.full(len(std), ERROR_RATIO))
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Normal equations of the rows for the fit and for the test, and which rows (N,) the test has."""
-
-    equations: NormalEquations
-    test: NormalEquations
-    rows: NDArray[np.bool_]
+Fold: TypeAlias = tuple[NormalEquations, NormalEquations, NDArray[np.bool_]]
+"""Normal equations of the rows for the fit and of those for the test, and which rows (N,) the test has."""
 
 
 def folds_of(model: LinearModel) -> list[Fold]:
@@ -319,7 +299,7 @@ def folds_of(model: LinearModel) -> list[Fold]:
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append(Fold(NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
+            folds.append((NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
     return folds
 
 
@@ -331,20 +311,20 @@ def held_out_residual(
     solve: Callable[[Quadratic], FloatArray] = Quadratic.minimum,
 ) -> FloatArray:
     """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
-    std = prior_std(model.prior, prior_scale)
-    costs = [Quadratic.of(fold.equations, weight, std) for fold in folds]
-    return np.concatenate([model.unexplained(solve(cost), fold.rows) for cost, fold in zip(costs, folds, strict=True)])
+    std = regression.prior_std(model.prior, prior_scale)
+    costs = [(Quadratic.of(fit, weight, std), rows) for fit, _, rows in folds]
+    return np.concatenate([model.unexplained(solve(cost), rows) for cost, rows in costs])
 
 
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:
     """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
 
     def score(prior_scale: PriorScale) -> float:
-        std, squares = prior_std(model.prior, prior_scale), 0.0
-        for fold in folds:
-            x = Quadratic.of(fold.equations, weight, std).minimum()
+        std, squares = regression.prior_std(model.prior, prior_scale), 0.0
+        for fit, test, _ in folds:
+            x = Quadratic.of(fit, weight, std).minimum()
             # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
-            squares += float(((fold.test.gram @ x - 2.0 * fold.test.moment) @ x).sum())
+            squares += float(((test.gram @ x - 2.0 * test.moment) @ x).sum())
         return squares
 
     best, least = start, score(start)

@@ -191,16 +191,12 @@ def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualMode
         for j in range(model.prior.n):  # one after the other: a filter needs all rows of a block, which may be long
             columns = np.concatenate([model.of(part)[:, j] for part in model.parts(block == each)])
             rows = weight[j] * cost.std * columns
-            middle += residual.std[j] ** 2 * rows.T @ _correlated(rows, float(poles[j]))
+            # Each row's correlated ones: the sum over t' of pole^|t - t'| times row t'.
+            forward = lfilter([1.0], [1.0, -poles[j]], rows, axis=0)
+            backward = lfilter([1.0], [1.0, -poles[j]], rows[::-1], axis=0)[::-1]
+            middle += residual.std[j] ** 2 * rows.T @ (forward + backward - rows)
     gain = cost.std[:, None] * np.linalg.inv(cost.H)
     return gain @ middle @ gain.T
-
-
-def _correlated(rows: FloatArray, pole: float) -> FloatArray:
-    """sum over t' of pole^|t - t'| times row t'."""
-    forward = lfilter([1.0], [1.0, -pole], rows, axis=0)
-    backward = lfilter([1.0], [1.0, -pole], rows[::-1], axis=0)[::-1]
-    return np.asarray(forward + backward - rows)
 
 
 LENGTH = 0.1  # m: the unit in which a link's pseudo-inertia is well scaled

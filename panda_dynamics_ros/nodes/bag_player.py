@@ -14,7 +14,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, read_joint_states
+from panda_dynamics_ros.recordings.bags import JointStateSample, read_joint_states
 
 END = object()
 NAP = 0.02  # s, after which callbacks have their turn
@@ -40,15 +40,13 @@ class BagPlayerNode(Node):
         self._wanted = fixed(self, "wait_for_subscribers", 1, awaited, 0, 100)
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
+        self._open = partial(read_joint_states, self._path, self._topic or None)
         self._stream = self._open()
         self._publisher = publisher(self, JointState, "joint_states", 50)
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._clock_stamp = 0
         self._steps = self._play()
         self.done = False
-
-    def _open(self) -> JointStateStream:
-        return read_joint_states(self._path, self._topic or None)
 
     def wait_for_input(self) -> None:
         """Go on playing until callbacks have their turn (`run_node`)."""

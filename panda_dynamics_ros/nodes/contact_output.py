@@ -122,31 +122,25 @@ class ContactOutput:
 
     def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""
-        contact = self._contact
-        values: dict[str, object] = {
-            "link": contact.link if contact else "",
-            "joint": self._input.joint_names[contact.link - 1] if contact else "",
-            "since": f"{contact.start:.6f}" if contact else "",
-            "until": f"{contact.end:.6f}" if contact and contact.end is not None else "",
-            "ended_by": contact.ended_by if contact else "",
-            "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques) if contact else "",
-            "contacts": self._count,
-            "largest_ratio": f"{self._largest_ratio():.2f}",
-        }
+        contact, level, summary = self._contact, DiagnosticStatus.OK, "no contact"
+        values: dict[str, object] = dict.fromkeys(("link", "joint", "since", "until", "ended_by", "torques_nm"), "")
+        if contact is not None:
+            values |= {
+                "link": contact.link,
+                "joint": self._input.joint_names[contact.link - 1],
+                "since": f"{contact.start:.6f}",
+                "ended_by": contact.ended_by,
+                "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques),
+            }
+            if contact.end is not None:
+                values["until"] = f"{contact.end:.6f}"
+                reason = {"payload": " (a payload)", "steady": " (counts as carried)"}.get(contact.ended_by, "")
+                summary += f"; the last, on link {contact.link}, ended at {contact.end:.3f} s{reason}"
+            else:
+                level, summary = DiagnosticStatus.WARN, f"contact on link {contact.link} since {contact.start:.3f} s"
+                if self._input.is_stale:
+                    level, summary = DiagnosticStatus.STALE, f"unknown without joint states; the last was {summary}"
+        values |= {"contacts": self._count, "largest_ratio": f"{self._largest_ratio():.2f}"}
         if payload is not None:
             values |= {"payload_kg": f"{payload.mass:.3f}", "payload_problem": payload.problem}
-        level, summary = DiagnosticStatus.OK, self._summary()
-        if contact is not None and contact.lasts:
-            level = DiagnosticStatus.WARN
-            if self._input.is_stale:
-                level, summary = DiagnosticStatus.STALE, f"unknown without joint states; the last was {summary}"
         return conversions.status_message(self._node, "contact", level, summary, values, self._input.hardware_id)
-
-    def _summary(self) -> str:
-        contact = self._contact
-        if contact is None:
-            return "no contact"
-        if contact.end is None:
-            return f"contact on link {contact.link} since {contact.start:.3f} s"
-        reason = {"payload": " (a payload)", "steady": " (counts as carried)"}.get(contact.ended_by, "")
-        return f"no contact; the last, on link {contact.link}, ended at {contact.end:.3f} s{reason}"

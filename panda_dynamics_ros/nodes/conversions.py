@@ -20,7 +20,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.simulation.motions import JointTrajectory
+from panda_dynamics_ros.simulation.motions import POINT, JointTrajectory
 
 
 def seconds(stamp: Time) -> float:
@@ -57,11 +57,10 @@ def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
     if sorted(message.joint_names) != sorted(names):
         raise ArgumentError(f"joint_names: expected {', '.join(names)}, got {', '.join(message.joint_names)}"[:300])
     order = [list(message.joint_names).index(name) for name in names]
-    fields = ("positions", "velocities", "accelerations")
-    if any(len(getattr(point, field)) != len(names) for point in message.points for field in fields):
-        raise ArgumentError(f"points: expected {len(names)} {', '.join(fields)} each, got fewer or more")
+    if any(len(getattr(point, field)) != len(names) for point in message.points for field in POINT):
+        raise ArgumentError(f"points: expected {len(names)} {', '.join(POINT)} each, got fewer or more")
     times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
-    states = [np.array([getattr(point, field) for point in message.points]).reshape(-1, len(names)) for field in fields]
+    states = [np.array([getattr(point, field) for point in message.points]).reshape(-1, len(names)) for field in POINT]
     return JointTrajectory(np.array(times), *(state[:, order] for state in states))
 
 

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `demo_monitor`: keeps what the demo's nodes publish, as any other ROS program could."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import Image, JointState
 
@@ -16,12 +12,12 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
-from panda_dynamics_ros.nodes.runner import make_executor, ros
+from panda_dynamics_ros.nodes.runner import make_executor
 from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.robot.stamps import BILLION
 
 ESTIMATE = "payload_estimator: estimate"
-RELIABLE = QoSProfile(depth=100)
+DEPTH = 100  # of the queues
 
 
 class DemoMonitor(Node):
@@ -41,10 +37,10 @@ class DemoMonitor(Node):
         self.diagnostics: dict[str, tuple[str, dict[str, str]]] = {}
         self._halves: dict[int, dict[str, FloatArray]] = {}  # by stamp, ns: what has come of an estimate
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
-        self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, RELIABLE)
+        self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, DEPTH)
         covariance = "payload_estimator/payload_covariance_stamped"
-        self.create_subscription(Image, covariance, self._on_covariance, RELIABLE)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+        self.create_subscription(Image, covariance, self._on_covariance, DEPTH)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, DEPTH)
         self._served = make_executor()
         self._served.add_node(self)
 
@@ -83,10 +79,3 @@ class DemoMonitor(Node):
                 change = float(values["last_change_stamp"]), values["last_change"]
                 if change not in self.changes:
                     self.changes.append(change)
-
-
-@contextmanager
-def monitoring() -> Iterator[DemoMonitor]:
-    """Within, ROS is there, and the node."""
-    with ros():
-        yield DemoMonitor()

@@ -17,7 +17,7 @@ from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, contact_wrench
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
-from panda_dynamics_ros.nodes.interface import Diagnostics, fixed
+from panda_dynamics_ros.nodes.interface import diagnose, fixed
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -59,7 +59,7 @@ class DynamicsNode(Node):
         self._contact = ContactOutput(self, samples, lambda: self.monitor.contact_detector.largest_ratio)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
         self.markers = RobotMarkers(self, samples, self._payload.topic if self._payload else "")
-        self._diagnostics = Diagnostics(self, lambda: (samples.diagnostic(), self._contact.diagnostic(self._payload)))
+        self._diagnose = diagnose(self, lambda: (samples.diagnostic(), self._contact.diagnostic(self._payload)))
 
     def _answer(self, sample: Sample) -> None:
         """Publish what needs no estimator, and what controllers wait for: gravity and Coriolis torques and the pose."""
@@ -81,7 +81,7 @@ class DynamicsNode(Node):
             self._external.publish(sample.header_stamp, rows.external_torques[k])
             self._contact.publish(sample, wrenches[k], contacts.get(k))
             if k in contacts:
-                self._diagnostics.publish()
+                self._diagnose()
             self.markers.update(sample, wrenches[k] if self._contact.lasts else None)
 
 

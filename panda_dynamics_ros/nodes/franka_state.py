@@ -19,11 +19,11 @@ from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
 from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, fixed, now, publisher
+from panda_dynamics_ros.nodes.interface import LATCHED, diagnose, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
 from panda_dynamics_ros.robot.joint_mapping import link_name
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
-from panda_dynamics_ros.robot.stamps import StreamMonitor, to_nanoseconds
+from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 NAME = "franka_state"
 BURST = 20  # states that are waited for in one go
@@ -49,13 +49,13 @@ class FrankaStateOutput:
         self._last_bodies: dict[str, list[float]] = {}
         self._names, self._flange = list(joint_names), link_name(joint_names, 8)
         self._state: FrankaState | None = None
-        Diagnostics(node, lambda: [self._diagnostic()])
+        diagnose(node, lambda: [self._diagnostic()])
 
     def publish(self, state: FrankaState) -> None:
         """Publish one state, stamped by this machine's clock at the moment when the robot measured."""
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
-        stamp = conversions.exact_time_message(to_nanoseconds(self._clock.at(robot_time, 1e-9 * now(self._node))))
+        stamp = conversions.time_message(self._clock.at(robot_time, 1e-9 * now(self._node)))
         message = conversions.state_message(stamp, self._names, q, dq, tau)
         message.header.frame_id = link_name(self._names, 0)
         self._joint_states.publish(message)

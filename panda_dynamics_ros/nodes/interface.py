@@ -101,17 +101,15 @@ def every(node: Node, period: float, handle: Callable[[], None]) -> None:
     node.create_timer(period, handle, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-class Diagnostics:
-    """Publishes on /diagnostics, each second and when asked to, the `statuses()` of a node."""
+def diagnose(node: Node, statuses: Callable[[], Sequence[DiagnosticStatus]]) -> Callable[[], None]:
+    """Publish the `statuses()` of a node on /diagnostics each second, and whenever what is returned is called."""
+    diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
 
-    def __init__(self, node: Node, statuses: Callable[[], Sequence[DiagnosticStatus]]) -> None:
-        self._node, self._statuses = node, statuses
-        self._publisher = publisher(node, DiagnosticArray, "/diagnostics")
-        every(node, 1.0, self.publish)
+    def publish() -> None:
+        diagnostics.publish(diagnostic_array(now(node), statuses()))
 
-    def publish(self) -> None:
-        """Publish them now."""
-        self._publisher.publish(diagnostic_array(now(self._node), self._statuses()))
+    every(node, 1.0, publish)
+    return publish
 
 
 def messages_of(subscription: Subscription, most: int) -> Iterator[bytes]:

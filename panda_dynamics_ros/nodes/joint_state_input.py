@@ -26,7 +26,7 @@ from panda_dynamics_ros.robot.stamps import StreamMonitor
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
+OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
@@ -55,14 +55,13 @@ def columns_of(samples: list[Sample]) -> list[FloatArray]:
 class JointStateInput:
     """Subscribes a node to `joint_states`, and hands each usable sample first to `answer`, then to `estimate`.
 
-    `answer` has what controllers wait for. It gets a sample as soon as it is there: where the machine has paused, all
-    that have come meanwhile are answered, in their order, before the first of them goes to the estimators, which take
-    several times as long; so do those that come while the estimators catch up. `estimate` gets the samples of
-    `gather_s` s, a block at most: one sample at a time would take several times as long. Where nothing is to be
-    answered, the node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
+    `answer` has what controllers wait for: all samples that have come while the machine paused, or the estimators were
+    busy, are answered, in their order, before the next goes to the estimators. `estimate` gets the samples of
+    `gather_s` s, a block at most: one at a time would take several times as long. Where nothing is to be answered, the
+    node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
 
-    A sample that cannot be used is counted by reason, logged (throttled) and otherwise left out; the node goes
-    on. `robot`, `joint_names` and the frame names are resolved here, the latter two from the first message.
+    A sample that cannot be used is counted by reason, logged (throttled) and left out. `robot`, `joint_names` and the
+    frame names are resolved here, the latter two from the first message.
 
     is_estimating: says whether `estimate` gets samples; after an installation, its kernels are still to be compiled.
     """

@@ -145,8 +145,7 @@ def arm_parameters(context: LaunchContext) -> dict[str, Any]:
 
 def estimators(context: LaunchContext) -> list[Action]:
     """The dynamics node and the payload estimator, in two processes or one, and RViz if asked for."""
-    shared = arm_parameters(context)
-    shared |= given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
+    shared = arm_parameters(context) | given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
     options: dict[str, Any] = {}
     resume: dict[str, str] = {}

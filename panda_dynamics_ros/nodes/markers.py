@@ -48,7 +48,7 @@ class SceneMarkers:
 
     def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
         """Markers of the scene, and others in layers of their own."""
-        markers = [self._marker(primitive) for primitive in scene.primitives]
+        markers = [marker_of(each, self._ids.setdefault(each.name, len(self._ids))) for each in scene.primitives]
         if markers:
             _place(markers, header, np.array([scene.place(primitive) for primitive in scene.primitives]))
         markers += others
@@ -56,11 +56,6 @@ class SceneMarkers:
         gone = sorted(before - self._shown)
         deleted = [Marker(header=header, ns=ns, id=number, action=Marker.DELETE) for ns, number in gone]
         return MarkerArray(markers=[*markers, *deleted])
-
-    def _marker(self, primitive: scenes.Primitive) -> Marker:
-        marker = marker_of(primitive)
-        marker.id = self._ids.setdefault(primitive.name, len(self._ids))
-        return marker
 
 
 def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
@@ -71,8 +66,8 @@ def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
         marker.pose = Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
 
 
-def marker_of(primitive: scenes.Primitive) -> Marker:
-    """The marker of a primitive, without its place; arrows and texts have scales of their own in RViz."""
+def marker_of(primitive: scenes.Primitive, number: int) -> Marker:
+    """The marker of a primitive, with this id, without its place; arrows and texts have their own scales in RViz."""
     red, green, blue, opacity = primitive.colour
     x, y, z = primitive.size.tolist()
     points, text = [], ""
@@ -82,8 +77,8 @@ def marker_of(primitive: scenes.Primitive) -> Marker:
         x, y, text = 0.5 * z, 0.0, primitive.text.replace("±", "+/-")
     return Marker(
         type=TYPES[primitive.shape],
-        action=Marker.ADD,
         ns=primitive.layer,
+        id=number,
         scale=Vector3(x=x, y=y, z=z),
         color=ColorRGBA(r=red, g=green, b=blue, a=opacity),
         points=points,

@@ -5,12 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import Image
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -20,7 +19,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, Diagnostics, changeable, every, fixed, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, fixed, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -49,7 +48,6 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
-        self._has_input = samples is None
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
         period = changeable(
             self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
@@ -70,14 +68,13 @@ class PayloadEstimatorNode(Node):
         self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
-        self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self.markers = PayloadMarkers(self, self.samples, self._estimator)
-        self._diagnostics = Diagnostics(self, self._statuses)
+        parts = [self._diagnostic] if samples else [self.samples.diagnostic, self._diagnostic]
+        self._diagnose = diagnose(self, lambda: [part() for part in parts])
         for name, handle in (("reset", self._reset), ("tare", self._tare), ("save", lambda _: self._file.save())):
             serve(self, Trigger, name, handle)
         serve(self, SetBool, "set_enabled", self._set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
-        every(self, 1.0, self._publish_offsets)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
         self._load = LoadService(self, self.monitor)
 
@@ -86,34 +83,20 @@ class PayloadEstimatorNode(Node):
             self.publish(samples, self.monitor.update_rows(*columns_of(samples)))
 
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
-        """Publish the estimates that are due."""
+        """Publish the estimates that are due, if they are finite: an absurd sample may overflow on its way."""
         for k, estimate, is_due in rows.estimates:
-            if is_due:
-                self._publish(samples[k].header_stamp, estimate)
-
-    def _publish(self, header_stamp: Time, estimate: PayloadEstimate) -> None:
-        """Publish the estimate after a sample, if it is finite: an absurd sample may overflow on its way."""
-        if not np.isfinite(estimate.covariance).all():
-            return
-        frame = self.samples.flange_frame
-        self._payload.publish(conversions.inertia_message(header_stamp, frame, estimate.payload))
-        if self._covariance.get_subscription_count():
-            self._covariance.publish(conversions.matrix_message(estimate.covariance))
-        if self._image.get_subscription_count():
-            self._image.publish(conversions.matrix_image(header_stamp, frame, estimate.covariance))
-        if (event := estimate.event) is not None:
-            self._last_change, self._change_count = event, self._change_count + 1
-            self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
-            self._diagnostics.publish()
-
-    def _publish_offsets(self) -> None:
-        if self._estimator.counts.used:
-            stamp = conversions.time_message(self._estimator.estimate.stamp)
-            offsets = self._estimator.arm_errors.offset
-            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
-
-    def _statuses(self) -> list[DiagnosticStatus]:
-        return [*([self.samples.diagnostic()] if self._has_input else []), self._diagnostic()]
+            if not is_due or not np.isfinite(estimate.covariance).all():
+                continue
+            stamp, frame = samples[k].header_stamp, self.samples.flange_frame
+            self._payload.publish(conversions.inertia_message(stamp, frame, estimate.payload))
+            if self._covariance.get_subscription_count():
+                self._covariance.publish(conversions.matrix_message(estimate.covariance))
+            if self._image.get_subscription_count():
+                self._image.publish(conversions.matrix_image(stamp, frame, estimate.covariance))
+            if (event := estimate.event) is not None:
+                self._last_change, self._change_count = event, self._change_count + 1
+                self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
+                self._diagnose()
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
@@ -126,11 +109,7 @@ class PayloadEstimatorNode(Node):
             "com_std_m": np.array2string(estimate.com_std, precision=4) if known else "",
             "identifiable": "".join("1" if flag else "0" for flag in estimate.identifiable),
             "physically_consistent": estimate.payload.is_physical(),
-            "used": counts.used,
-            "duplicate": counts.duplicate,
-            "backward": counts.backward,
-            "frozen": counts.frozen,
-            "gaps": counts.gaps,
+            **{name: getattr(counts, name) for name in ("used", "duplicate", "backward", "frozen", "gaps")},
             "implausible": counts.implausible.total(),
             **{f"implausible: {reason}": count for reason, count in counts.implausible.most_common()},
             "restarts": counts.restarts,

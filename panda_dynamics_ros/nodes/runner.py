@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.nodes.start import end_at_once, on_signals
 from panda_dynamics_ros.warm_up import warm_up
 
@@ -77,7 +77,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         try:
             rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
-            return _fail(error)
+            raise ArgumentError(str(error)) from error
         made = factory()
         on_signals(lambda number, _: came.append(number))  # from now on no callback is cut off in the middle
         nodes = [made] if isinstance(made, Node) else list(made)
@@ -94,17 +94,12 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         for node in nodes:
             executor.remove_node(node)
             node.destroy_node()
-    except (PandaDynamicsError, ParameterException) as error:
-        return _fail(error)
-    except RuntimeError as error:
-        if "QoS override" not in str(error):  # rclpy has no exception of its own for that
+    except (PandaDynamicsError, ParameterException, RuntimeError) as error:
+        # rclpy has no exception of its own for a wrong override.
+        if isinstance(error, RuntimeError) and "QoS override" not in str(error):
             raise
-        return _fail(error)
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
+        return CANNOT_START
     finally:
         rclpy.try_shutdown()
     return 0
-
-
-def _fail(error: Exception) -> int:
-    print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-    return CANNOT_START

@@ -116,20 +116,19 @@ class SimulatedPandaNode(Node):
             return
         phase = elapsed % self._cycle if self._cycle > 0.0 else elapsed
         wanted = phase >= self._pick_at and (self._release_at < 0.0 or phase < self._release_at)
-        if wanted != self._carrying:
-            self._carry(wanted)
+        self._carry(wanted)
 
-    @property
-    def _carrying(self) -> bool:
-        return self._plant.truth.mass > 0.0
-
-    def _carry(self, wanted: bool) -> None:
+    def _carry(self, wanted: bool) -> bool:
+        """Pick the payload up or put it down; returns whether there was anything to do."""
+        if wanted == (self._plant.truth.mass > 0.0):
+            return False
         if wanted:
             self._plant.attach(self._payload)
         else:
             self._plant.release()
         self.get_logger().info(f"{'picked up' if wanted else 'put down'} {self._payload.mass:.2f} kg")
         self._publish_truth()
+        return True
 
     def _publish_truth(self) -> None:
         self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
@@ -149,10 +148,7 @@ class SimulatedPandaNode(Node):
         """A service call ends the schedule: from now on the user decides."""
         self._manual = True
         words = f"carrying {self._payload.mass:.2f} kg" if wanted else "carrying nothing"
-        if wanted == self._carrying:
-            return False, f"already {words}"
-        self._carry(wanted)
-        return True, words
+        return (True, words) if self._carry(wanted) else (False, f"already {words}")
 
 
 main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")

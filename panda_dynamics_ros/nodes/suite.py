@@ -7,29 +7,28 @@ as in `replay`; so it has no `payload_topic`, and the input's parameters are tho
 
 from functools import partial
 
-from panda_dynamics_ros.nodes import dynamics, payload_estimator
+from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.joint_state_input import Sample, columns_of
+from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
 from panda_dynamics_ros.nodes.runner import run_node
 
 
-class Suite:
+def make_nodes() -> tuple[DynamicsNode, PayloadEstimatorNode]:
     """Both nodes on one pipeline."""
+    dynamics = DynamicsNode(alone=False)
+    estimator = PayloadEstimatorNode(dynamics.samples, **dynamics.options)
 
-    def __init__(self) -> None:
-        self.dynamics = dynamics.DynamicsNode(alone=False)
-        self.estimator = payload_estimator.PayloadEstimatorNode(self.dynamics.samples, **self.dynamics.options)
-        self.dynamics.monitor = self.estimator.monitor
-        self.dynamics.samples.estimate = self._estimate
-        self.dynamics.markers.payload = self.estimator.markers.message
-        self.nodes = self.dynamics, self.estimator
+    def estimate(samples: list[Sample]) -> None:
+        rows = estimator.monitor.update_rows(*columns_of(samples), payload=estimator.enabled)
+        estimator.publish(samples, rows)
+        dynamics.publish(samples, rows)
 
-    def _estimate(self, samples: list[Sample]) -> None:
-        rows = self.dynamics.monitor.update_rows(*columns_of(samples), payload=self.estimator.enabled)
-        self.estimator.publish(samples, rows)
-        self.dynamics.publish(samples, rows)
+    dynamics.monitor, dynamics.samples.estimate = estimator.monitor, estimate
+    dynamics.markers.payload = estimator.markers.message
+    return dynamics, estimator
 
 
-main = partial(run_node, lambda: Suite().nodes, kernels="answers")
+main = partial(run_node, make_nodes, kernels="answers")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.urdf import FLANGES, UNSTATED, Joint, Tree
-from panda_dynamics_ros.untrusted import import_mujoco, python_command
+from panda_dynamics_ros.untrusted import import_optional, python_command
 
 MEMORY, PATIENCE = 1 << 30, 60.0  # bytes and s that MuJoCo may take to compile a file; a Panda's meshes are 20 MB
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's types of joints
@@ -34,7 +34,7 @@ def parse_mjcf(path: Path) -> Tree:
     Raises MissingDependencyError: MuJoCo is not installed.
     Raises RobotDescriptionError: MuJoCo cannot compile the file, for want of meshes, say.
     """
-    mujoco = import_mujoco()
+    mujoco = import_optional("mujoco", "mujoco")
     with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
         model = mujoco.MjModel.from_binary_path(str(_compiled(path, Path(folder))))
     data = mujoco.MjData(model)
@@ -89,7 +89,7 @@ def _compiled(path: Path, folder: Path) -> Path:
 
 def main() -> str | None:
     """Compile a file: a few characters of MJCF can take any memory and time, or end the process that reads them."""
-    mujoco, (path, target) = import_mujoco(), sys.argv[1:]
+    mujoco, (path, target) = import_optional("mujoco", "mujoco"), sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     try:
         spec = mujoco.MjSpec.from_file(path)

@@ -3,16 +3,7 @@
 
 from panda_dynamics_ros.simulation.motion_search import exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion
-from panda_dynamics_ros.simulation.plant import SimulatedPanda, SimulatedRun, mujoco_model
-from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, SensorLevels
+from panda_dynamics_ros.simulation.plant import SimulatedPanda
+from panda_dynamics_ros.simulation.realism import Realism
 
-__all__ = [
-    "FourierMotion",
-    "OrnsteinUhlenbeck",
-    "Realism",
-    "SensorLevels",
-    "SimulatedPanda",
-    "SimulatedRun",
-    "exciting_motion",
-    "mujoco_model",
-]
+__all__ = ["FourierMotion", "Realism", "SimulatedPanda", "exciting_motion"]

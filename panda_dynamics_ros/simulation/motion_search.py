@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,26 +59,12 @@ WRIST_FROM_BASE, FROM_BASE, FROM_ARM = 0.24, 0.3, 0.2
 """m from the segments that stand for base and upper arm: of the wrist, and of flange and tip."""
 
 
-class FoundMotion(NamedTuple):
-    """A motion and its score."""
-
-    motion: FourierMotion
-    score: float
-
-
-def exciting_motion(
-    robot: RobotDescription,
-    seed: int = 0,
-    *,
-    pauses: tuple[tuple[float, float], ...] = (),
-    velocity_share: float = VELOCITY_SHARE,
-) -> FourierMotion:
+def exciting_motion(robot: RobotDescription, seed: int = 0, *, velocity_share: float = VELOCITY_SHARE) -> FourierMotion:
     """A motion from `READY` that shows a payload well, the same for the same seed: the best of 300 random ones.
 
     The score is D-optimality (Swevers et al., IEEE T-RA 13(5), 1997, section V): log det of the payload's weighted
     information matrix, sum over samples of Y^T R^-1 Y, R = diag(residual.std^2).
 
-    pauses: as in `FourierMotion`.
     velocity_share: of the velocity limits, at most, once the motion is under way.
     Raises ArgumentError: the robot does not have 7 joints, a number is out of range, or no motion was clear.
     """
@@ -105,7 +90,7 @@ def exciting_motion(
         return -float(np.linalg.slogdet(np.einsum("kij,kil->jl", Y, Y))[1])
 
     hit = partial(blocked, robot, max(0.8, velocity_share + 0.1), 0.0)
-    return replace(search(draw, motion_of, score, hit, 300, seed).motion, standstill=1.0, pauses=pauses)
+    return replace(search(draw, motion_of, score, hit, 300, seed)[0], standstill=1.0)
 
 
 def periodic_motion(
@@ -118,8 +103,8 @@ def periodic_motion(
     trials: int = 6000,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
-) -> FoundMotion:
-    """The motion of the least `score`, of one period `duration` (s), which begins and ends at rest.
+) -> tuple[FourierMotion, float]:
+    """The motion of the least `score`, and this score; it has one period `duration` (s), and begins and ends at rest.
 
     harmonics: of each joint, 2 or more.
     table_height: m, of a table in base axes; use -1 for none.
@@ -153,7 +138,7 @@ def weighing_motion(
     reach: float = WRIST_REACH,
     trials: int = 1000,
     seed: int = 0,
-) -> FoundMotion:
+) -> FourierMotion:
     """The motion from rest at `start` (n,) rad, and back, with pauses, that shows a payload best.
 
     Its velocity has sine terms only, so that it comes back the way it went: each posture is passed, and each pause
@@ -195,11 +180,12 @@ def weighing_motion(
         return float(np.sum(np.diag(covariance) / WANTED**2))
 
     hit = partial(blocked, robot, 0.6, table_height, position_margin=LIMIT_MARGIN)
-    found = search(lambda rng: rng.normal(size=n * (WEIGHING_HARMONICS + 1)), motion_of, score, hit, trials, seed, 0.3)
+    size = n * (WEIGHING_HARMONICS + 1)
+    motion, _ = search(lambda rng: rng.normal(size=size), motion_of, score, hit, trials, seed, 0.3)
     # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
     waits = STANDSTILL_S + 0.5 * RAMP + (PAUSE_S + RAMP) * np.arange(len(PAUSES))
     pauses = tuple((float(begin), PAUSE_S) for begin in waits + PERIOD_S * np.array(PAUSES))
-    return FoundMotion(replace(found.motion, standstill=STANDSTILL_S, pauses=pauses), found.score)
+    return replace(motion, standstill=STANDSTILL_S, pauses=pauses)
 
 
 def duration(motion: FourierMotion) -> float:
@@ -262,8 +248,8 @@ def search(
     seed: int,
     drawn_share: float = 1.0,
     progress: Callable[[int, float], None] | None = None,
-) -> FoundMotion:
-    """The best of `trials` motions: drawn for a share of them and until one is clear, then varied about the best."""
+) -> tuple[FourierMotion, float]:
+    """The best of `trials` motions, drawn for a share of them and until one is clear, then varied; and its score."""
     checks.number(trials, "trials", minimum=1)
     rng = np.random.default_rng(int(checks.number(seed, "seed", minimum=0)))
     best, least, point, step = None, np.inf, np.empty(0), 0.3
@@ -290,7 +276,7 @@ def search(
             "trials, table_height: expected a motion within the limits and clear of table, base and upper arm, got "
             f"none in {trials} trials; in the way were: {counts}"
         )
-    return FoundMotion(best, least)
+    return best, least
 
 
 def obstacle(robot: RobotDescription, q: FloatArray, table_height: float = 0.0) -> str | None:

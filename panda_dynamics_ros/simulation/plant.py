@@ -8,14 +8,13 @@ Both frictions follow the way of the joint and stay at rest what they were (`dyn
 `tau`, plus a coloured disturbance, vibration and noise, is what `step` measures: Franka's tau_J. It is read on the
 motor's side, with MuJoCo's ddq: the rigid arm's part comes from MuJoCo, not from this package's own dynamics.
 
-Inertias are written into the compiled model: MuJoCo's compiler refuses a body whose principal moments break the
-triangle inequality (link 2 of `panda_ledezma`, by rounding), and `balanceinertia` would replace all by their mean.
-The engine itself needs neither: it wants mass, centre, principal moments and their axes. So every body is compiled with
-a placeholder and gets its own, diagonalised here, by `write_body`; a payload changes at run time the same way.
+Every body is compiled with a placeholder and gets its own inertia by `write_body`, as a payload does at run time:
+MuJoCo's compiler refuses principal moments that break the triangle inequality (link 2 of `panda_ledezma`, by rounding).
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,31 +30,22 @@ from panda_dynamics_ros.robot.libfranka_state import StateSample
 from panda_dynamics_ros.simulation.motion_search import duration, exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory
 from panda_dynamics_ros.simulation.realism import OrnsteinUhlenbeck, Realism, Sensors, perturbed_arm
-from panda_dynamics_ros.untrusted import import_mujoco
+from panda_dynamics_ros.untrusted import import_optional
 
 PAYLOAD_BODY = "payload"
 TIMESTEP = 1e-3  # s
 
 
-def mujoco_model(
-    robot: RobotDescription,
-    *,
-    payload: InertialParameters | None = None,
-    armature: ArrayLike = 0.0,
-    damping: ArrayLike = 0.0,
-) -> Any:
+def mujoco_model(robot: RobotDescription) -> Any:
     """The robot as a `mujoco.MjModel`, its inertias exact to rounding.
 
-    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload`; world is base. There are no
-    shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
+    Bodies `link1`.. (1..n), joints with the robot's names, site `flange`, body `payload` without mass; world is base.
+    There are no shapes, so that nothing collides; joint limits are not constraints: the controller keeps to them.
 
-    payload: what the flange carries, in flange axes; nothing by default.
-    armature: number or (n,), kg m^2, rotor inertia behind the gear.
-    damping: number or (n,), N m s/rad, viscous friction behind the gear.
     Raises ArgumentError: an inertia is not positive definite.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
-    mujoco = import_mujoco()
+    mujoco = import_optional("mujoco", "mujoco")
     spec = mujoco.MjSpec()
     spec.modelname, spec.option.timestep, spec.option.gravity = robot.name, TIMESTEP, robot.gravity
     # Damping explicit: with the implicit one, qacc would not be the acceleration of the step.
@@ -69,17 +59,14 @@ def mujoco_model(
     body.add_site(name="flange", **flange)
     body.add_body(name=PAYLOAD_BODY, **flange, **placeholder)
     model = spec.compile()
-    model.dof_armature[:], model.dof_damping[:] = armature, damping
     for i, link in enumerate(robot.links, start=1):
         write_body(model, f"link{i}", link)
-    write_body(model, PAYLOAD_BODY, payload or InertialParameters.zero())
+    write_body(model, PAYLOAD_BODY, InertialParameters.zero())
     return model
 
 
 def write_body(model: Any, name: str, body: InertialParameters) -> None:
     """Give the MuJoCo body `name` these inertial parameters (in its own frame).
-
-    I = R diag(moments) R^T with a proper rotation R, which MuJoCo keeps as a quaternion.
 
     Raises ArgumentError: the mass is negative, or the inertia has a negative principal moment.
     """
@@ -89,7 +76,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
             f"{name}: expected mass and principal moments >= 0, got {body.mass:g} kg, {moments.tolist()} kg m^2"
         )
     R[:, 2] *= np.sign(np.linalg.det(R))
-    index, mujoco = model.body(name).id, import_mujoco()
+    index, mujoco = model.body(name).id, import_optional("mujoco", "mujoco")
     model.body_mass[index] = body.mass
     model.body_ipos[index] = body.com
     model.body_iquat[index] = _quaternion(R)
@@ -101,7 +88,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
 def _quaternion(R: FloatArray) -> FloatArray:
     """w, x, y, z of a rotation (3, 3)."""
     quaternion = np.empty(4)
-    import_mujoco().mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
+    import_optional("mujoco", "mujoco").mju_mat2Quat(quaternion, np.ascontiguousarray(R).ravel())
     return quaternion
 
 
@@ -128,29 +115,18 @@ def _streams(seed: int, name: str) -> list[np.random.Generator]:
     return [np.random.default_rng(stream) for stream in streams]
 
 
-class SimulatedRun(NamedTuple):
-    """Samples of a run: stamp (k,); q, dq, tau (k, n) as measured; truth (k, 10), the payload's inertial vector."""
-
-    stamp: FloatArray
-    q: FloatArray
-    dq: FloatArray
-    tau: FloatArray
-    truth: FloatArray
-
-
 class SimulatedPanda:
     """An arm of the Panda's build on an exciting motion, sampled at 1 kHz. The same seed gives the same samples.
 
     robot: the model that an estimator would use; the true arm differs from it.
     seed: >= 0, of the true arm, the disturbance, the noise and (by default) the motion.
-    payload: what the flange carries at the start, in flange axes.
     realism: how far the arm departs from `robot`; at the real level by default.
     excitation: the motion; `exciting_motion(robot, seed)` by default.
     arm_excitation: the motion on which the true arm departs as far as `realism` says; by default `excitation`. One
         arm on several motions has one `seed` and one of these.
     noise_seed: >= 0, of disturbance and noise; `seed` by default.
     truth: an attribute, the payload carried now, in flange axes; of zero mass when there is none.
-    Raises ArgumentError: the robot does not have 7 joints, the payload is not physical, the motion has other joints.
+    Raises ArgumentError: the robot does not have 7 joints, or the motion has other joints.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
 
@@ -161,7 +137,6 @@ class SimulatedPanda:
         robot: RobotDescription,
         *,
         seed: int = 0,
-        payload: InertialParameters | None = None,
         realism: Realism | None = None,
         excitation: FourierMotion | None = None,
         arm_excitation: FourierMotion | None = None,
@@ -183,17 +158,15 @@ class SimulatedPanda:
         )
         self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
         self._build()
-        if payload is not None:
-            self.attach(payload)
 
     def _build(self) -> None:
         """MuJoCo's models of the true arm and of the controller's, at the start of the motion, without a payload."""
-        self._mujoco = mujoco = import_mujoco()
-        true_robot = self.true_arm.robot
-        self._model = mujoco_model(true_robot, armature=ARMATURE, damping=MOTOR_DAMPING)
+        self._mujoco = mujoco = import_optional("mujoco", "mujoco")
+        self._model, self._nominal = mujoco_model(self.true_arm.robot), mujoco_model(self.robot)
+        self._model.dof_armature[:] = self._nominal.dof_armature[:] = ARMATURE
+        self._model.dof_damping[:] = MOTOR_DAMPING
         self._data = mujoco.MjData(self._model)
         self._data.qpos[:], *_ = self.excitation(0.0)
-        self._nominal = mujoco_model(self.robot, armature=ARMATURE)
         self._control = mujoco.MjData(self._nominal)
         self._samples = self._followed_since = 0
         self._path: Callable[[FloatArray], tuple[FloatArray, ...]] = self.excitation
@@ -202,14 +175,9 @@ class SimulatedPanda:
         self._push_end = -1
         self.truth = InertialParameters.zero()
 
-    @property
-    def time(self) -> float:
-        """Stamp of the next sample, s."""
-        return self._samples * self.timestep
-
     def step(self) -> StateSample:
         """The sample of the present instant; the arm then moves on by one time step."""
-        data, stamp = self._data, self.time
+        data, stamp = self._data, self._samples * self.timestep
         friction_memory_kernel(self.true_arm.robot.friction.table, data.qvel[None], self._direction[:1], self._friction)
         motor = self._motor_torques()
         data.qfrc_applied[:] = motor - self._friction[0]
@@ -246,12 +214,12 @@ class SimulatedPanda:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
         self._path, self._followed_since = trajectory, self._samples
 
-    def attach(self, payload: InertialParameters | None) -> None:
+    def attach(self, payload: InertialParameters) -> None:
         """Join a payload (flange axes), which already moves along with the flange: velocities do not jump.
 
         Raises ArgumentError: the payload is not physical, has no mass, or is heavier than `MAX_PAYLOAD`.
         """
-        if payload is None or not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
+        if not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
             got = " ".join(str(payload).split())
             raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
         self._carry(payload)
@@ -277,32 +245,14 @@ class SimulatedPanda:
         self._data.xfrc_applied[link, :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
         self._push_end = self._samples + round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
 
-    def record(
-        self,
-        duration: float,
-        *,
-        payload: InertialParameters | None = None,
-        pick_at: float | None = None,
-        release_at: float | None = None,
-    ) -> SimulatedRun:
-        """The samples of the next `duration` s, in which `payload` may be picked up, and put down; times in s from now.
+    def record(self, duration: float) -> JointDataset:
+        """The samples of the next `duration` s, with what is carried now; `attach` and `release` between recordings.
 
-        Raises ArgumentError: the duration is below one time step, or as for `attach`.
+        Raises ArgumentError: the duration is below one time step.
         """
         count = round(checks.number(duration, "duration", minimum=self.timestep) / self.timestep)
-        pick, release = (None if at is None else round(at / self.timestep) for at in (pick_at, release_at))
-        samples, truth = [], []
-        for k in range(count):
-            if k == pick:
-                self.attach(payload)
-            if k == release:
-                self.release()
-            if k in (0, pick, release):
-                carried = self.truth.vector
-            samples.append(self.step())
-            truth.append(carried)
-        stamp, q, dq, tau = map(np.array, zip(*samples, strict=True))
-        return SimulatedRun(stamp, q, dq, tau, np.array(truth))
+        stamp, q, dq, tau = map(np.array, zip(*(self.step() for _ in range(count)), strict=True))
+        return JointDataset(stamp, q, dq, tau, self.robot.joint_names, "simulated")
 
     def _motor_torques(self) -> FloatArray:
         """Torques (n,) behind the gear less the gear's friction; rotor inertia and damping are in the MuJoCo model.
@@ -336,13 +286,13 @@ def simulated_runs(
         plant = SimulatedPanda(
             robot,
             seed=seed,
-            payload=payload if letter == "B" else None,
             realism=Realism.repeating(),
             excitation=motion,
             arm_excitation=arm_excitation,
             noise_seed=1000 * seed + number + 1,
         )
+        if letter == "B":
+            plant.attach(payload)
         run = plant.record(duration(motion))
-        stamp = run.stamp + number * (duration(motion) + 60.0)
         name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
-        yield JointDataset(stamp, run.q, run.dq, run.tau, robot.joint_names, name)
+        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=name)

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
@@ -35,8 +35,7 @@ class OrnsteinUhlenbeck:
     """Independent coloured processes of given std and correlation time, from a stationary start.
 
     Ornstein-Uhlenbeck processes (Physical Review 36, 1930), plain and oscillating: dx = (-1/tau + i w) x dt + noise, of
-    which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s). With w = 0: the slow residual
-    that a model leaves on the real arm; with w = 2 pi 35 Hz and a tau of some periods, the structure's vibration.
+    which the real part is used: its autocorrelation is std^2 exp(-abs(s) / tau) cos(w s).
 
     std: (n,), the stationary standard deviation, >= 0; in the unit of the output.
     correlation_time: (n,) or number, s, > 0. timestep: s. frequency: Hz, of the oscillation; 0 for none.
@@ -242,7 +241,7 @@ def _filling_friction(
     transition = np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition)
     speed = np.sqrt(np.mean(dq**2, axis=0))
     weights = rng.uniform(0.3, 1.0, (3, n)) * rng.choice([-1.0, 1.0], (3, n))
-    friction = nominal
+    friction, sweep = nominal, np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
     for _ in range(2):
         shape = weights[0] + weights[1] * s + weights[2] * dq / speed
         # The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it.
@@ -255,15 +254,9 @@ def _filling_friction(
             viscous=nominal.viscous + scale * weights[2] / speed,
             transition=transition,
         )
-        driving = _feeds_energy(robot, friction)
+        without_offset = replace(robot, friction=replace(friction, offset=np.zeros(n)))
+        driving = (friction_torques(without_offset, sweep) * sweep < -1e-9).any(axis=0)  # a joint, at some speed
         if not driving.any():
             break
         weights[1:] = np.where(driving, np.abs(weights[1:]), weights[1:])  # more friction than modelled, then
     return friction
-
-
-def _feeds_energy(robot: RobotDescription, friction: Friction) -> NDArray[np.bool_]:
-    """Whether, apart from its offset, a joint's friction would drive it at some speed: (n,) booleans."""
-    dq = np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
-    tau = friction_torques(replace(robot, friction=replace(friction, offset=np.zeros(robot.n))), dq)
-    return np.any(tau * dq < -1e-9, axis=0)

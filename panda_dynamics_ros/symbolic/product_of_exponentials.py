@@ -50,11 +50,6 @@ def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     return out
 
 
-def identity(size: int) -> Array:
-    """1 (size, size), of exact numbers."""
-    return np.array(sympy.eye(size))
-
-
 def skew(a: ArrayLike) -> Array:
     """[a] (3, 3) of a vector (3,): [a] b = a x b. Document 002: Vector2Matrix_3x3."""
     x, y, z = expressions(a, (3,), "a")
@@ -71,7 +66,7 @@ def exp_twist(twist: ArrayLike, angle: Any) -> Array:
     angle: rad for a unit rotation, m for a unit translation.
     """
     V, theta = expressions(twist, (6,), "twist"), expressions(angle, (), "angle").item()
-    v, w, one = V[:3], V[3:], identity(3)
+    v, w, one = V[:3], V[3:], np.array(sympy.eye(3))
     n2 = sympy.nsimplify(sympy.simplify(w @ w), tolerance=1e-12)  # 0 and 1 are to be found, rounded or not
     if n2 == 0:
         return rigid(one, v * theta)
@@ -83,7 +78,7 @@ def exp_twist(twist: ArrayLike, angle: Any) -> Array:
 
 def rigid(R: ArrayLike, p: ArrayLike) -> Array:
     """[[R, p], [0, 1]] (4, 4) of a rotation (3, 3) and a translation (3,)."""
-    T = identity(4)
+    T = np.array(sympy.eye(4))
     T[:3, :3], T[:3, 3] = expressions(R, (3, 3), "R"), expressions(p, (3,), "p")
     return T
 
@@ -116,7 +111,7 @@ class ScrewChain:
         T_joint_flange: ArrayLike,
         T_flange_ee: ArrayLike,
     ) -> None:
-        T, frames, twists = identity(4), [], []
+        T, frames, twists = np.array(sympy.eye(4)), [], []
         for step, sliding in zip(placements, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
             # fixed rotations commute, as the Panda's do (erratum 5).
@@ -153,7 +148,7 @@ class ScrewChain:
 
         Reference: document 002, section 1.2, xi_i.
         """
-        before = [identity(4), *self._screw_motions(q)]
+        before = [np.array(sympy.eye(4)), *self._screw_motions(q)]
         return np.array([adjoint(T) @ twist for T, twist in zip(before[:-1], self.twists, strict=True)]).T
 
     def jacobian(self, q: ArrayLike, frame: str = "flange") -> Array:
@@ -191,8 +186,8 @@ class ScrewChain:
 
     def _placed(self, frame: str) -> tuple[int, Array]:
         """The joint (1..n; 0 is base) that carries `frame`, and T_joint_frame."""
-        n = len(self.twists)
-        placed = {"base": (0, identity(4))} | {f"joint{i}": (i, identity(4)) for i in range(1, n + 1)}
+        n, one = len(self.twists), np.array(sympy.eye(4))
+        placed = {"base": (0, one)} | {f"joint{i}": (i, one) for i in range(1, n + 1)}
         placed |= {"flange": (n, self.T_joint_flange), "ee": (n, self.T_joint_flange @ self.T_flange_ee)}
         if not isinstance(frame, str) or frame not in placed:
             raise ArgumentError(f"frame: expected one of {', '.join(placed)}, got {frame!r}")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from motion import lifting
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
@@ -75,10 +76,10 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda):
     plant.true_arm = TrueArm(replace(arm.robot, friction=friction), arm.presliding, np.zeros(7))
     plant._build()
     thing = object_of(1.0, np.random.default_rng(4))
-    run = plant.record(6.0, pick_at=5.0, payload=thing)
+    run, loaded = lifting(plant, thing, 5.0, 1.0)
     ddq = np.diff(run.dq, axis=0) / plant.timestep  # dq += h ddq, exactly
     q, dq = run.q[:-1], run.dq[:-1]
-    load = np.einsum("kij,kj->ki", arm.robot.payload_regressor(q, dq, ddq), run.truth[:-1])
+    load = loaded[:-1, None] * (arm.robot.payload_regressor(q, dq, ddq) @ thing.vector)
     _, half_width = presliding_states(q * (PRESLIDING / arm.presliding))
     moved = (half_width == 0.0).all(axis=1)  # the direction of friction is known
     assert moved[5000:].all()

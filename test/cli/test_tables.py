@@ -3,7 +3,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -111,7 +110,7 @@ def test_source_with_its_counts_goes_to_standard_output(capsys):
 
 def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
     code = generate(FR3)
-    counts = {key: asdict(count) for key, count in code.counts.items()}
+    counts = {key: count._asdict() for key, count in code.counts.items()}
     common = {"robot": "fr3", "language": "c", "name": "fr3", "functions": counts}
     assert main(["export", "fr3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {**common, "source": code.source}

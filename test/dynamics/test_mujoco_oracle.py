@@ -37,9 +37,11 @@ def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_bias_mass_matrix_and_inverse_dynamics(name, payload):
     robot = pdr.load_robot(name)
-    model = mujoco_model(robot, payload=payload)
+    model = mujoco_model(robot)
+    if payload is not None:
+        write_body(model, "payload", payload)
+        robot = robot.with_payload(payload)
     data = mujoco.MjData(model)
-    robot = robot if payload is None else robot.with_payload(payload)
     q, dq, ddq = states(robot, seed=1)
     bias, torque, columns = np.empty_like(q), np.empty_like(q), np.empty((SAMPLES, robot.n, robot.n))
     for k in range(SAMPLES):
@@ -73,46 +75,12 @@ def test_gravity_alone_and_flange_pose(name):
     assert_close(robot.pose(q, "flange"), flange)
 
 
-def test_a_payload_changed_at_run_time_is_a_payload_built_in():
-    robot = pdr.load_robot("panda")
-    changed, built = mujoco_model(robot), mujoco_model(robot, payload=PAYLOAD)
-    write_body(changed, "payload", PAYLOAD)
-    q, dq, _ = states(robot, seed=3)
-    for k in range(20):
-        torques = []
-        for model in (changed, built):
-            data = mujoco.MjData(model)
-            data.qpos[:], data.qvel[:] = q[k], dq[k]
-            mujoco.mj_forward(model, data)
-            torques.append(data.qfrc_bias.copy())
-        assert_close(torques[0], torques[1])
-
-
 @pytest.fixture(scope="module")
 def robot():
     return pdr.load_robot("panda")
 
 
-def test_armature_and_damping_are_those_that_were_asked_for(robot):
-    armature = np.arange(1.0, 8.0)
-    model = mujoco_model(robot, armature=armature, damping=0.5)
-    data = mujoco.MjData(model)
-    data.qvel[:] = 2.0
-    mujoco.mj_forward(model, data)
-    np.testing.assert_array_equal(data.qfrc_passive, np.full(7, -1.0))  # exact: powers of two
-    diagonal = np.empty(7)
-    for j, unit in enumerate(np.eye(7)):
-        column = np.empty(7)
-        mujoco.mj_mulM(model, data, column, unit)
-        diagonal[j] = column[j]
-    expected = np.diag(robot.mass_matrix(np.zeros(7))) + armature
-    np.testing.assert_allclose(diagonal, expected, rtol=1e-9)  # rounding
-    bare = mujoco_model(robot)
-    assert not bare.dof_armature.any()
-    assert not bare.dof_damping.any()
-
-
 @pytest.mark.parametrize(("mass", "moment"), [(-1.0, 1.0), (1.0, -1.0)])
 def test_a_body_that_mujoco_cannot_have(robot, mass, moment):
     with pytest.raises(ArgumentError, match="payload: expected mass and principal"):
-        mujoco_model(robot, payload=pdr.InertialParameters(mass, np.zeros(3), moment * np.eye(3)))
+        write_body(mujoco_model(robot), "payload", pdr.InertialParameters(mass, np.zeros(3), moment * np.eye(3)))

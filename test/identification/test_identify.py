@@ -135,8 +135,7 @@ def test_recordings_are_read_one_by_one_and_their_rows_in_parts(panda, rng, monk
 def test_the_simulated_plant_is_found_within_its_sigmas(panda):
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
     plant = SimulatedPanda(panda, seed=3)
-    run = plant.record(30.0)
-    fit = pdr.identify(pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, panda.joint_names, "simulated"))
+    fit = pdr.identify(plant.record(30.0))
     truth = panda.base_parameters().mapping @ plant.true_arm.robot.inertial_vector
     inside = np.abs(fit.base_values - truth) < 2.0 * fit.base_std
     # 42 of 43 were measured; nine in ten are asked for.

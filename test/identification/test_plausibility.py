@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
+from motion import lifting
 from simulated_arm import other_arm, record
 
 import panda_dynamics_ros as pdr
@@ -28,10 +29,14 @@ def simulated(
     pytest.importorskip("mujoco", reason="the simulated Panda needs mujoco")
     from panda_dynamics_ros.simulation import SimulatedPanda
 
-    always = pick_at is None
-    plant = SimulatedPanda(robot, seed=seed, payload=payload if always else None)
-    run = plant.record(18.0, pick_at=pick_at, payload=None if always else payload)
-    return pdr.JointDataset(run.stamp, run.q, run.dq, run.tau, robot.joint_names, "simulated")
+    plant = SimulatedPanda(robot, seed=seed)
+    if payload is None or pick_at is None:
+        if payload is not None:
+            plant.attach(payload)
+        run = plant.record(18.0)
+    else:
+        run, _ = lifting(plant, payload, pick_at, 18.0 - pick_at)
+    return run
 
 
 def test_an_unloaded_arm_passes(panda):
@@ -75,9 +80,7 @@ def test_torques_without_gravity_are_named(panda, rng):
 def test_joints_of_another_kind_of_arm_are_named(panda, rng):
     data = record(other_arm(panda, rng), 15.0, rng)
     other = replace(data, names=tuple(f"left_fr3_joint{i}" for i in range(1, 8)))
-    with pytest.warns(
-        ImplausibleRecordingWarning, match=r"left_fr3_joint1\.\. of another arm than panda: start from fr3"
-    ):
+    with pytest.warns(ImplausibleRecordingWarning, match=r"joints are those of fr3, .*: set robot to fr3"):
         pdr.identify(other, panda, prior_scale=QUICK)
     same = replace(data, names=tuple(f"fer_joint{i}" for i in range(1, 8)))
     assert pdr.identify(same, panda, prior_scale=QUICK).problems == ()

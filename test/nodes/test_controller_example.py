@@ -154,7 +154,7 @@ def test_torques_of_different_samples_are_not_mixed(controller, panda):
 def test_an_arm_in_mujoco_stays_where_it_is(controller, panda):
     """Gravity and payload at work, closed over MuJoCo's own dynamics for half a second; without them it falls."""
     mujoco = pytest.importorskip("mujoco", reason="the arm to be held is MuJoCo's")
-    from panda_dynamics_ros.simulation.plant import mujoco_model
+    from panda_dynamics_ros.simulation.plant import mujoco_model, write_body
 
     start = 0.5 * (panda.limits.lower + panda.limits.upper)
     controller.robot_adds_gravity = False
@@ -162,7 +162,8 @@ def test_an_arm_in_mujoco_stays_where_it_is(controller, panda):
     tell(controller, panda, 1.0, start, np.zeros(7))
     moved = {}
     for held in (True, False):
-        data = mujoco.MjData(model := mujoco_model(panda, payload=PAYLOAD))
+        write_body(model := mujoco_model(panda), "payload", PAYLOAD)
+        data = mujoco.MjData(model)
         data.qpos[:] = start
         for k in range(500):
             tell(controller, panda, 2.0 + 0.001 * k, data.qpos.copy(), data.qvel.copy())

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: what it publishes is what the library says about the same sample."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -18,7 +16,7 @@ from nodes.probe import Probe, values_of
 from nodes.robot_stream import SHUFFLED, Script, feed, greet, nanoseconds_of, stamp_of
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-from panda_dynamics_ros.nodes.suite import Suite
+from panda_dynamics_ros.nodes.suite import make_nodes
 
 # A tool turned by 45 degrees about the flange's z, 10 cm out: as F_T_EE of the Franka Hand, column-major.
 HALF = float(np.sqrt(0.5))
@@ -160,11 +158,11 @@ def test_any_publisher_is_heard_and_any_prefix_found(probe, fresh, script, panda
     assert said.hardware_id == f"{fresh.namespace[1:]}/left_fr3"  # each arm has one of its own
 
 
-@pytest.mark.parametrize("make", [Suite, lambda: SimpleNamespace(dynamics=DynamicsNode())], ids=["suite", "alone"])
+@pytest.mark.parametrize("make", [make_nodes, lambda: [DynamicsNode()]], ids=["suite", "alone"])
 def test_gravity_and_pose_do_not_wait_for_the_estimators(make, probe, script, monkeypatch):
     """A payload that is due takes longer than all that a controller asks for: here it takes for ever."""
-    made = make()
-    node: DynamicsNode = made.dynamics
+    nodes = make()
+    node: DynamicsNode = nodes[0]
     model, later = (
         {
             topic: probe.listen(JointState if "torques" in topic else PoseStamped, f"panda_dynamics/{topic}")
@@ -180,9 +178,8 @@ def test_gravity_and_pose_do_not_wait_for_the_estimators(make, probe, script, mo
         assert not any(later.values())
         assert node.samples.monitor.rejected
     finally:
-        for each in vars(made).values():
-            if isinstance(each, Node):
-                each.destroy_node()
+        for each in nodes:
+            each.destroy_node()
 
 
 def test_gravity_is_answered_while_kernels_are_compiled(dynamics, script, monkeypatch):

@@ -103,7 +103,7 @@ def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
 
 
 def test_an_arrow_and_a_text_have_scales_of_their_own():
-    force, size, _ = (marker_of(each) for each in wrench_primitives([20.0, 0.0, 0.0, 0.0, 0.0, 3.0], np.zeros(3)))
+    force, size, _ = (marker_of(each, 0) for each in wrench_primitives([20.0, 0.0, 0.0, 0.0, 0.0, 3.0], np.zeros(3)))
     assert (force.type, force.points[1].z, force.scale.x) == (Marker.ARROW, 0.3, 0.016)
     assert (force.scale.y, force.scale.z) == pytest.approx((0.0352, 0.04))  # of the head, in RViz
     assert (size.type, size.text, size.scale.z) == (Marker.TEXT_VIEW_FACING, "20 N", 0.035)

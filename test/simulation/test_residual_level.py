@@ -7,28 +7,28 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from motion import PAYLOAD
+from motion import PAYLOAD, lifting
 from scipy import signal
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.friction import PRESLIDING
-from panda_dynamics_ros.simulation import (
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion
+from panda_dynamics_ros.simulation.realism import (
     OrnsteinUhlenbeck,
-    Realism,
     SensorLevels,
-    SimulatedPanda,
-    SimulatedRun,
-    exciting_motion,
+    Sensors,
+    perturbed_arm,
+    perturbed_body,
 )
-from panda_dynamics_ros.simulation.realism import Sensors, perturbed_arm, perturbed_body
 
 
 class Settled(NamedTuple):
     """Whole periods of the exciting motion, after its start; the length of one, s."""
 
-    run: SimulatedRun
+    run: JointDataset
     period: float
 
 
@@ -46,8 +46,7 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log)
     stamp = np.arange(0.0, log[-1, 0], 1e-3)  # the log's stamps jitter
     columns = np.column_stack([np.interp(stamp, log[:, 0], column) for column in log.T[1:]])
     q, dq, tau = np.split(columns, 3, axis=1)
-    recording = SimulatedRun(stamp, q, dq, tau, truth=np.zeros((len(stamp), 10)))
-    report = measure_residual(panda, recording)
+    report = measure_residual(panda, JointDataset(stamp, q, dq, tau, panda.joint_names, "the log"))
     # The level is that of the whole 21 s log, of which these 7.6 s are the first third: 10 .. 25 % off.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)
     assert (report.correlation_time > 0.25).all()
@@ -77,16 +76,15 @@ def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda, settle
     assert (share > 0.1).all()
 
 
-def test_a_scenario_is_recorded(panda):
+def test_recordings_follow_one_another(panda):
     plant = SimulatedPanda(panda)
     plant.record(0.05)
-    run = plant.record(0.3, pick_at=0.1, release_at=0.2, payload=PAYLOAD)
+    run, loaded = lifting(plant, PAYLOAD, 0.1, 0.1, 0.1)
     np.testing.assert_allclose(
         run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12
     )  # times from the run's start
     assert run.q.shape == run.dq.shape == run.tau.shape == (300, 7)
-    np.testing.assert_array_equal(run.truth[:, 0], np.repeat([0.0, 1.0, 0.0], 100))
-    np.testing.assert_array_equal(run.truth[150], PAYLOAD.vector)
+    np.testing.assert_array_equal(loaded, np.repeat([False, True, False], 100))
     assert plant.truth.mass == 0.0
 
 
@@ -101,7 +99,7 @@ class Residual(NamedTuple):
     correlation_time: FloatArray
 
 
-def measure_residual(robot: RobotDescription, recording: SimulatedRun) -> Residual:
+def measure_residual(robot: RobotDescription, recording: JointDataset) -> Residual:
     """Measured minus modelled torque of `robot`, below 10 Hz, accelerations from differentiated velocities.
 
     q, dq and tau go through the same zero-phase Butterworth filter, as the real log's did.
@@ -111,7 +109,7 @@ def measure_residual(robot: RobotDescription, recording: SimulatedRun) -> Residu
     return Residual(np.sqrt(np.mean(residual**2, axis=0)), times)
 
 
-def residual_torques(robot: RobotDescription, recording: SimulatedRun) -> tuple[FloatArray, float]:
+def residual_torques(robot: RobotDescription, recording: JointDataset) -> tuple[FloatArray, float]:
     """Residual (k, n) in N m, without the edges, and the time step of its samples in s."""
     timestep = float(np.median(np.diff(recording.stamp)))
     sections = signal.butter(4, CUTOFF, fs=1.0 / timestep, output="sos")
