@@ -46,6 +46,7 @@ OPTIONS = [
     *options.VIEW,
     options.number("--rate", 1.0, "R", "speed of --view, times real time"),
     options.flag("--smooth", "estimate each payload from all samples while it was carried"),
+    options.flag("--strict", "exit with code 3 if a problem is stated"),
     options.option("--unloaded", UNLOADED, type=float, nargs="+", default=[], metavar="T"),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial arms from URDF: links and joints as a tree, the chain between two of its links as an arm; and back to URDF.
+"""Serial arms from URDF: links and joints as a tree, and the chain between two of its links as an arm.
 
 XML is read by the standard library behind defusedxml, which refuses entities. Libraries for URDF cost more than they
 save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py (2021)
@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import defusedxml.ElementTree
 import numpy as np
-from defusedxml import DefusedXmlException
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -25,13 +24,9 @@ from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import (
-    InertialParameters,
-    require_physical,
-    six_from_symmetric,
-    symmetric_from_six,
-)
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.untrusted import read_text
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 Source = TypeVar("Source", Path, Path | str)
@@ -130,39 +125,23 @@ class Tree:
             link = joints[0].parent
         return joints
 
-    def known(self, link: str, name: str) -> str:
-        """`link`, if there is one of this name."""
-        if link not in self.links:
-            raise ArgumentError(f"{name}: expected one of the links {', '.join(self.links)}, got {link!r}")
-        return link
+    def default_tip(self, base: str) -> str:
+        """The link with a flange's name, else the link, that has most movable joints to `base`, then most joints.
 
-    def deepest_tip(self, base: str) -> str:
-        """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
-
-        Of several that are as deep on the last body, the one with a flange's name is taken. Where several are as deep,
-        and further joints part their ways than each has from there on, they are fingers: the tip is then the last link
-        with a flange's name before the hand, else the hand. Otherwise an ArgumentError lists the ends.
+        Several that are as deep are fingers where they share more than half of their way: the tip is then the hand,
+        the last link that they share. Otherwise an ArgumentError lists them.
         """
-        ways = {link: self.path(base, link) for link in self.held(base, ()) if not self.below[link]}
-        depths = {link: (_movable(way), len(way)) for link, way in ways.items()}
-        deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
+        ways = {link: self.path(base, link) for link in self.held(base, ())}
+        ways = {link: way for link, way in ways.items() if link.endswith(FLANGES)} or ways
+        depths = {link: (sum(joint.kind != "fixed" for joint in way), len(way)) for link, way in ways.items()}
+        most = max(depths.values())
+        deepest = [link for link, depth in depths.items() if depth == most]
         if len(deepest) == 1:
             return deepest[0]
-        chains = zip(*([base, *(joint.child for joint in ways[link])] for link in deepest), strict=False)
-        shared = [links[0] for links in chains if len(set(links)) == 1]
-        before, whole = _movable(self.path(base, shared[-1])), depths[deepest[0]][0]
-        flanges = [link for link in deepest if link.endswith(FLANGES)]
-        if before == whole and len(flanges) == 1:
-            return flanges[0]
-        if before > whole - before:
-            last_body = [link for link in shared if _movable(self.path(base, link)) == before]
-            return next((link for link in last_body if link.endswith(FLANGES)), shared[-1])
-        tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))
-        raise ArgumentError(f"tip: expected a link, since several are as deep; got none, the ends are {tips}")
-
-
-def _movable(joints: Iterable[Joint]) -> int:
-    return sum(joint.kind != "fixed" for joint in joints)
+        shared = [joints[0] for joints in zip(*(ways[link] for link in deepest), strict=True) if len(set(joints)) == 1]
+        if 2 * len(shared) > most[1]:
+            return shared[-1].child
+        raise ArgumentError(f"tip: expected one link, got several that are as deep: {', '.join(sorted(deepest))}")
 
 
 # ---- from XML to a tree ------------------------------------------------------------------------------------------
@@ -171,16 +150,9 @@ def _movable(joints: Iterable[Joint]) -> int:
 def parse_urdf(source: Path | str) -> Tree:
     """The links and joints of a file, or of the text of one; a RobotDescriptionError names what is malformed."""
     try:
-        if (size := len(source) if isinstance(source, str) else source.stat().st_size) > LARGEST:
-            raise RobotDescriptionError(f"expected at most {LARGEST} bytes, got {size}")
-        content = source.encode() if isinstance(source, str) else source.read_bytes()
-        root = defusedxml.ElementTree.fromstring(content)
-    except RobotDescriptionError:
-        raise
-    except (ET.ParseError, DefusedXmlException, LookupError, ValueError) as error:
+        root = defusedxml.ElementTree.fromstring(source if isinstance(source, str) else read_text(source, LARGEST))
+    except (ET.ParseError, ValueError) as error:  # also of defusedxml, and of a file that cannot be read
         raise RobotDescriptionError(f"expected XML without entities, got {error}") from error
-    except OSError as error:
-        raise RobotDescriptionError(f"expected a readable file, got {error.strerror}") from error
     if root.tag != "robot":
         raise RobotDescriptionError(f"expected the XML element robot, got {root.tag}")
     if any(isinstance(element.tag, str) and "xacro}" in element.tag for element in root.iter()):
@@ -261,8 +233,6 @@ def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float 
 
 
 def _numbers(text: str, count: int, owner: str) -> FloatArray:
-    if "${" in text or "$(" in text:
-        raise RobotDescriptionError(f"{owner}: expected plain URDF, got the xacro expression {text}; expand it first")
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
@@ -285,8 +255,6 @@ def read_chain(
     model: type[Robot],
     base: str | None = None,
     tip: str | None = None,
-    *,
-    strict: bool = False,
 ) -> Robot:
     """The chain from link `base` to link `tip` of what `parse` finds in a file or text, as an instance of `model`.
 
@@ -298,51 +266,55 @@ def read_chain(
     Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's; acceleration limits
     and the torque residual, which it does not state, are the constants above, to be replaced by an
     identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
-    that know none, is replaced by a constant, with a warning.
+    that know none, is replaced by a constant, with a warning. So is a link that cannot exist by the nearest that can:
+    published files have inertias that no distribution of mass has, and massless links with inertia.
 
     source: a file; of URDF also a text.
     base: by default the root link.
-    tip: by default the link that is most movable joints away, see `Tree.deepest_tip`.
-    strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
-        names it: published files have inertias that no distribution of mass has, and massless links with inertia.
+    tip: by default the flange, or the link that is most movable joints away, see `Tree.default_tip`.
     Raises ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
     Raises RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
-        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`).
+        joint on the chain, or a link of the arm has a negative mass.
     """
     name = source if isinstance(source, Path) else "robot_description"
     try:
         tree = parse(source)
-        start = tree.root if base is None else tree.known(base, "base")
-        end = tree.deepest_tip(start) if tip is None else tree.known(tip, "tip")
-        robot = _robot(tree, start, end, model, strict)
+        for argument, link in (("base", base), ("tip", tip)):
+            if link is not None and link not in tree.links:
+                raise ArgumentError(f"{argument}: expected one of the links {', '.join(tree.links)}, got {link!r}")
+        start = tree.root if base is None else base
+        robot = _robot(tree, start, tree.default_tip(start) if tip is None else tip, model)
     except (RobotDescriptionError, ArgumentError) as error:
         raise type(error)(f"{name}: {error}") from error
-    if parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
-        _warn_of_missing_mass(robot)
+    massless = [joint for joint, link in zip(robot.joint_names, robot.links, strict=True) if link.mass == 0.0]
+    if massless and parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
+        warnings.warn(
+            f"{tree.name}: the links that {', '.join(massless)} move have no mass, so torques lack their weight: is "
+            "the element inertial missing?",
+            stacklevel=2,
+        )
     return robot
 
 
-def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) -> Robot:
+def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
     joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
     if not joints:
         raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
     for joint in joints:
-        if joint.mimics is not None:
-            what = f"independent joints, got one that mimics {joint.mimics}"
-            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
-        if joint.kind in ("floating", "planar"):
-            what = f"revolute, continuous or prismatic on the chain, got {joint.kind}"
-            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
+        if joint.mimics is not None or joint.kind in ("floating", "planar"):
+            got = joint.kind if joint.mimics is None else f"one that mimics {joint.mimics}"
+            what = "an independent revolute, continuous or prismatic joint on the chain"
+            raise RobotDescriptionError(f"joint {joint.name}: expected {what}, got {got}")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
     placements, links, locked = [], [], []
     for joint in joints:
         T_link_next = _frame_along(joint.axis)
         placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
         parts, T_link_frame = tree.held(joint.child, joints), T_link_next
-        links.append(_joined(tree, parts, T_link_frame, strict))
+        links.append(_joined(tree, parts, T_link_frame))
         locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
     _warn_of_locked(tree, locked)
-    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
+    limits = dict(zip(UNSTATED, np.transpose([_limits(joint) for joint in joints]), strict=True))
     n = len(joints)
     return model(
         name=tree.name,
@@ -374,35 +346,35 @@ def _frame_along(axis: FloatArray) -> FloatArray:
     return T
 
 
-def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, strict: bool) -> InertialParameters:
+def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) -> InertialParameters:
     """One body of the links that move together, in the joint frame."""
     bodies = [
-        require_physical(body, f"link {link}", strict=strict).transformed(T_link_frame.T @ T_link_part)
+        require_physical(body, f"link {link}", strict=False).transformed(T_link_frame.T @ T_link_part)
         for link, T_link_part in parts.items()
         if (body := tree.links[link]) is not None
     ]
     return reduce(add, bodies) if bodies else InertialParameters.zero()
 
 
-def _limit(joint: Joint, key: str) -> float:
-    """One limit of a joint; URDF demands them of every joint but a continuous one."""
-    owner, continuous = f"joint {joint.name}: limit", joint.kind == "continuous"
+def _limits(joint: Joint) -> list[float]:
+    """Lower and upper limit, velocity and effort of a joint; URDF demands them of every joint but a continuous one."""
+    owner, given, continuous = f"joint {joint.name}: limit", joint.limit or {}, joint.kind == "continuous"
     if joint.limit is None and not continuous:
         raise RobotDescriptionError(f"{owner}: expected the element limit, got none")
-    given = joint.limit or {}
-    if key in ("lower", "upper"):
-        if continuous:
-            return UNSTATED[key]
-        lower, upper = _number(given, "lower", owner, 0.0), _number(given, "upper", owner, 0.0)
-        if not lower < upper:
-            raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
-        return lower if key == "lower" else upper
-    value = _number(given, key, owner, UNSTATED[key] if continuous else None)
-    if value < 0.0:
-        raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
-    if value == 0.0:
-        warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
-    return value or UNSTATED[key]
+    lower, upper = UNSTATED["lower"], UNSTATED["upper"]
+    if not continuous:
+        lower, upper = (_number(given, key, owner, 0.0) for key in ("lower", "upper"))
+    if not lower < upper:
+        raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
+    limits = [lower, upper]
+    for key in ("velocity", "effort"):
+        value = _number(given, key, owner, UNSTATED[key] if continuous else None)
+        if value < 0.0:
+            raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
+        if value == 0.0:
+            warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
+        limits.append(value or UNSTATED[key])
+    return limits
 
 
 def _dynamics(joints: list[Joint], key: str) -> FloatArray:
@@ -418,36 +390,3 @@ def _warn_of_locked(tree: Tree, locked: list[Joint]) -> None:
         warnings.warn(
             f"{tree.name}: joints off the chain are locked at zero: {names} ({mass:g} kg are on them)", stacklevel=2
         )
-
-
-def _warn_of_missing_mass(robot: RobotDescription) -> None:
-    """Name the joints whose link has a length but no mass; the cross of a universal joint has neither."""
-    lengths = [*np.linalg.norm(robot.placements[1:, :3, 3], axis=1), 1.0]
-    found = [
-        name
-        for name, link, length in zip(robot.joint_names, robot.links, lengths, strict=True)
-        if link.mass == 0.0 and length > 1e-3
-    ]
-    if found:
-        warnings.warn(
-            f"{robot.name}: the links that {', '.join(found)} move have no mass, so torques lack their weight: is the "
-            "element inertial missing?",
-            stacklevel=3,
-        )
-
-
-def urdf_inertials(robot: RobotDescription) -> str:
-    """The <inertial> elements of all links, in a URDF without joints, to be pasted into a robot's description.
-
-    Links have the names of the joints that move them, with "joint" as "link". Origin and axes are those of the joint
-    frame, as for the links of a URDF; the inertia is about the CoM, its products with the signs of the matrix.
-    """
-    root = ET.Element("robot", name=robot.name)
-    for name, link in zip(robot.joint_names, robot.links, strict=True):
-        inertial = ET.SubElement(ET.SubElement(root, "link", name=name.replace("joint", "link")), "inertial")
-        ET.SubElement(inertial, "origin", xyz=" ".join(repr(float(c)) for c in link.com), rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
-        moments = (repr(float(value)) for value in six_from_symmetric(link.inertia))
-        ET.SubElement(inertial, "inertia", dict(zip(INERTIA, moments, strict=True)))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

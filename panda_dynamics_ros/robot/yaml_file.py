@@ -51,22 +51,20 @@ def library_names(library: Path = LIBRARY) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in library.glob("*.yaml")))
 
 
-def read_robot(
-    source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
-) -> Robot:
+def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
     """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
-    base, tip, strict: of a URDF or MJCF file, see `urdf.read_chain`; links of a YAML file are never replaced.
+    base, tip: of a URDF or MJCF file, see `urdf.read_chain`.
     Raises ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
     Raises DataFileNotFoundError: a path to a file that does not exist.
     Raises RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message names
         the file, and the key or the link.
     """
     if isinstance(source, str) and source.lstrip().startswith("<"):
-        return read_chain(source, parse_urdf, model, base, tip, strict=strict)
+        return read_chain(source, parse_urdf, model, base, tip)
     path = find_description(source)
     if path.suffix in (*URDF, *MJCF):
-        return read_chain(path, parse_urdf if path.suffix in URDF else parse_mjcf, model, base, tip, strict=strict)
+        return read_chain(path, parse_urdf if path.suffix in URDF else parse_mjcf, model, base, tip)
     for name, link in (("base", base), ("tip", tip)):
         if link is not None:
             raise ArgumentError(
