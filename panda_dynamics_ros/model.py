@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import dynamics
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import RobotDescription, attach, read_end_effector, read_robot
+from panda_dynamics_ros.robot import RobotDescription, attach_end_effector, read_robot
 
 
 class RobotModel(RobotDescription):
@@ -79,4 +79,4 @@ def load_robot(
     robot = robot.without_friction() if friction == "none" else robot
     stated: dict[str, Any] = {"effort": effort, "motor_constants": motor_constants, "rotor_inertia": rotor_inertia}
     robot = replace(robot, **{name: value for name, value in stated.items() if value is not None})
-    return attach(robot, read_end_effector(end_effector))
+    return attach_end_effector(robot, end_effector)

@@ -30,7 +30,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, RobotDescriptionError
+from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.untrusted import read_npz, replacing
 
 POSTURE, SPEED = 0.6, 1.0
@@ -163,15 +163,10 @@ def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
 def read_residual_map(path: Path) -> ResidualMap:
     """The map of a file that `write_residual_map` wrote. Reading it runs no code.
 
-    Raises RobotDescriptionError: there is no such file, or it holds something else; the message names it.
+    Raises DataError: there is no such file, or it holds something else; the message names it.
+    Raises ArgumentError: an array is not as `ResidualMap` demands.
     """
-    names = {field.name for field in fields(ResidualMap)}
-    try:
-        content = read_npz(path, LARGEST_FILE)
-        if content.keys() != names:
-            raise DataError(f"{path}: expected a residual map (of identify --residual-map), got something else")
-        return ResidualMap(**content)
-    except DataError as error:
-        raise RobotDescriptionError(str(error)) from error
-    except ArgumentError as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
+    content = read_npz(path, LARGEST_FILE)
+    if content.keys() != {field.name for field in fields(ResidualMap)}:
+        raise DataError(f"{path}: expected a residual map (of identify --residual-map), got something else")
+    return ResidualMap(**content)

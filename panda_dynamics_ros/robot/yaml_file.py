@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -28,7 +29,7 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
 from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
-from panda_dynamics_ros.untrusted import is_file, read_text, replacing
+from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
@@ -70,9 +71,17 @@ def read_robot(source: str | Path, model: type[Robot], base: str | None = None, 
             raise ArgumentError(
                 f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
             )
-    content = read_yaml(path)
+    with _described_by(path):
+        return _robot(read_yaml(path), model, path.parent)
+
+
+@contextmanager
+def _described_by(path: Path) -> Iterator[None]:
+    """What is wrong with a description, as a RobotDescriptionError that names its file."""
     try:
-        return _robot(content, model, path.parent)
+        yield
+    except DataError as error:  # which names a file
+        raise RobotDescriptionError(str(error)) from error
     except (ArgumentError, RobotDescriptionError) as error:
         raise RobotDescriptionError(f"{path}: {error}") from error
 
@@ -123,15 +132,9 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
-    try:
+    """The content of a YAML file; a DataError that names it where it cannot be read."""
+    with refused(path, "YAML"):
         return yaml.load(read_text(path, LARGEST_YAML), _PlainLoader)  # nosec B506
-    except DataError as error:
-        raise RobotDescriptionError(str(error)) from error
-    except RecursionError as error:
-        raise RobotDescriptionError(f"{path}: expected YAML, got one that is nested too deeply") from error
-    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
-        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split()):.200}") from error
 
 
 # ---- from YAML to an arm -----------------------------------------------------------------------------------------
@@ -326,42 +329,24 @@ EFFECTORS = Path(__file__).parent / "end_effectors"
 NONE = "none"
 
 
-@dataclass(frozen=True, eq=False)
-class EndEffector:
-    """What is permanently mounted on a flange.
+def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
+    """The robot with the end effector of a library name or a YAML file; as it is with "none".
 
-    body: all of its bodies as one, in the flange frame.
-    T_flange_ee: (4, 4), its tool frame in the flange frame (Franka's F_T_EE).
+    Raises the errors of `read_robot`, of which the ArgumentError names `end_effector`.
     """
-
-    name: str
-    body: InertialParameters
-    T_flange_ee: FloatArray
-
-
-def read_end_effector(source: str | Path) -> EndEffector | None:
-    """The end effector of a library name or a YAML file; None of "none". Errors are those of `read_robot`."""
     if source == NONE:
-        return None
+        return robot
     path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
-    content = read_yaml(path)
-    try:
-        top = mapping(content, "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
+    with _described_by(path):
+        top = mapping(read_yaml(path), "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
         given = string_keys(top["bodies"], "bodies")
         bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given.items()]
         T_flange_mount, T_mount_ee = (transform(top.get(key, {}), key) for key in ("mount", "tool"))
-        whole = reduce(add, bodies) if bodies else InertialParameters.zero()
-        return EndEffector(str(top["name"]), whole.transformed(T_flange_mount), T_flange_mount @ T_mount_ee)
-    except (ArgumentError, RobotDescriptionError) as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
+        whole = (reduce(add, bodies) if bodies else InertialParameters.zero()).transformed(T_flange_mount)
+        return attach(robot, str(top["name"]), whole, T_flange_mount @ T_mount_ee)
 
 
-def attach(robot: Robot, effector: EndEffector | None) -> Robot:
-    """The robot with the end effector on its flange: inertia joined to the last link, `ee` at its tool frame.
-
-    With None, the robot as it is.
-    """
-    if effector is None:
-        return robot
-    carrying = robot.with_payload(effector.body).with_end_effector(effector.T_flange_ee)
-    return replace(carrying, name=f"{robot.name}+{effector.name}")
+def attach(robot: Robot, name: str, body: InertialParameters, T_flange_ee: FloatArray) -> Robot:
+    """The robot with a body, given in its flange's frame, on its last link, and `ee` at `T_flange_ee` (4, 4)."""
+    carrying = robot.with_payload(body).with_end_effector(T_flange_ee)
+    return replace(carrying, name=f"{robot.name}+{name}")
