@@ -104,12 +104,12 @@ def _replay(
     if segments:
         tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
     args.output.mkdir(parents=True, exist_ok=True)
-    from panda_dynamics_ros.reporting.plots import write_replay_files
+    from panda_dynamics_ros.reporting.plots import plot_replay
 
     smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
     files = [
         summaries.write_summary(summary, args.output),
-        *write_replay_files(data, robot, result, args.output, **smoothed),
+        *plot_replay(data, robot, result, args.output, **smoothed),
     ]
     storage = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
     if storage != "none":

@@ -80,11 +80,12 @@ class ResidualMap:
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
             raise ArgumentError("residual map: rows, square: expected no negative number, got one")
-        scale = float(np.trace(self.gram))
-        if np.abs(self.gram - self.gram.T).max(initial=0.0) > 1e-9 * max(scale, 0.0):
-            raise ArgumentError("residual map: gram: expected a symmetric matrix, got another")
-        if size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * max(scale, 0.0):
-            raise ArgumentError("residual map: gram: expected no negative eigenvalue, got one")
+        scale = max(float(np.trace(self.gram)), 0.0)
+        asymmetry = np.abs(self.gram - self.gram.T).max(initial=0.0)
+        if asymmetry > 1e-9 * scale or (size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * scale):
+            raise ArgumentError(
+                "residual map: gram: expected a symmetric matrix without negative eigenvalues, got another"
+            )
 
     @cached_property
     def noise(self) -> FloatArray:
