@@ -58,7 +58,7 @@ def load_robot(
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
     base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the flange or
-        the link with most joints to it. See `robot.urdf.read_chain` for what URDF does and does not say.
+        the link with most joints to it. See `robot.urdf.arm_of_chain` for what URDF does and does not say.
     friction: "published", of the library or the file, or "none", of simulated arms without friction.
     mounting: (3,), roll, pitch and yaw of the base in rad, for an arm on a wall, a ceiling or a tilted table.
     gravity: (3,), m/s^2, in the frame that `mounting` turns the base in; by default the description's.

@@ -46,7 +46,7 @@ def parse_mjcf(path: Path) -> Tree:
     joints: list[Joint] = []
 
     def fixed_or_moved(link: str, parent: str, T: FloatArray, **joint: Any) -> None:
-        world[link], links[link] = T, None
+        world[link], links[link] = T, InertialParameters.zero()
         joint = joint or {"name": f"{link}_fixed", "kind": "fixed", "axis": np.array([0.0, 0.0, 1.0])}
         joints.append(Joint(parent=parent, child=link, T_parent_child=np.linalg.inv(world[parent]) @ T, **joint))
 
@@ -68,7 +68,7 @@ def parse_mjcf(path: Path) -> Tree:
         if name.endswith(FLANGES) and name not in links:
             T = rigid(data.site_xmat[index].reshape(3, 3), data.site_xpos[index])
             fixed_or_moved(name, names[model.site_bodyid[index]], T)
-    return Tree(path.stem, links, joints, model.opt.gravity.copy())
+    return Tree(path.stem, links, joints, model.opt.gravity)
 
 
 def _compiled(path: Path, folder: Path) -> Path:

@@ -90,18 +90,15 @@ class ResidualMap:
     @cached_property
     def noise(self) -> FloatArray:
         """(n,), N m, standard deviation of the quick noise, after the estimator's filters: the most likely one."""
-        tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma
-        likelihood = np.array([self._log_likelihood(noise) for noise in tried])
-        return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
-
-    def _log_likelihood(self, noise: FloatArray) -> FloatArray:
-        """log p(rows) of each joint (n,), but for a constant."""
         transform, eigenvalues = self._directions
-        total = eigenvalues[:, None] + (noise / self.sigma) ** 2
-        explained = ((transform.T @ self.moment) ** 2 / total).sum(axis=0)
-        freedom = np.log(total * (self.sigma / noise) ** 2).sum(axis=0)
-        likelihood: FloatArray = -0.5 * ((self.square - explained) / noise**2 + freedom) - self.rows * np.log(noise)
-        return likelihood
+        tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma  # (25, n)
+        ratio = (tried / self.sigma)[:, None, :] ** 2
+        total = eigenvalues[:, None] + ratio  # (25, M, n)
+        explained = ((transform.T @ self.moment) ** 2 / total).sum(axis=1)
+        freedom = np.log(total / ratio).sum(axis=1)
+        # log p(rows), but for a constant
+        likelihood = -0.5 * ((self.square - explained) / tried**2 + freedom) - self.rows * np.log(tried)
+        return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
 
     @cached_property
     def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

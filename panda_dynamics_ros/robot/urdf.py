@@ -8,7 +8,7 @@ prints what is wrong and goes on. What URDF means is most of this file, and no l
 
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import defusedxml.ElementTree
 import numpy as np
+from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
@@ -29,7 +30,6 @@ from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.untrusted import read_text
 
 Robot = TypeVar("Robot", bound=RobotDescription)
-Source = TypeVar("Source", Path, Path | str)
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -48,7 +48,7 @@ RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5
 class Joint:
     """One joint: child's frame in its parent's at zero position (4, 4), unit axis (3,) in the child's frame.
 
-    `limit` (None: no such element) and `dynamics` are the file's attributes: those off the chain may be wrong.
+    `limit` and `dynamics` are the file's attributes: those off the chain may be wrong.
     """
 
     name: str
@@ -57,51 +57,49 @@ class Joint:
     child: str
     T_parent_child: FloatArray
     axis: FloatArray
-    limit: Mapping[str, Any] | None = None
+    limit: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Mapping[str, Any] = field(default_factory=dict)
     mimics: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Tree:
     """Links (None: one without an inertial tag), each in its link frame, joints, gravity in the root link (m/s^2).
 
+    `above` has the joint that carries a link, `below` those that it carries; `root` is the link that none carries.
     Raises RobotDescriptionError: it is not a tree; the message names the joint or the link.
     """
 
-    name: str
-    links: Mapping[str, InertialParameters | None]
-    joints: Iterable[Joint]
-    gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    above: dict[str, Joint] = field(init=False, default_factory=dict)
-    below: dict[str, list[Joint]] = field(init=False, default_factory=dict)
-    root: str = field(init=False)  # the link that is no joint's child
-
-    def __post_init__(self) -> None:
-        if not 0 < len(self.links) <= MOST_LINKS:
-            raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(self.links) or 'none'}")
-        self.below.update({link: [] for link in self.links})
+    def __init__(
+        self,
+        name: str,
+        links: Mapping[str, InertialParameters | None],
+        joints: Iterable[Joint],
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ) -> None:
+        if not 0 < len(links) <= MOST_LINKS:
+            raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(links) or 'none'}")
+        self.name, self.links, self.gravity = name, links, np.array(gravity)
+        self.above: dict[str, Joint] = {}
+        self.below: dict[str, list[Joint]] = {link: [] for link in links}
         names = set()
-        for joint in self.joints:
+        for joint in joints:
             if joint.name in names:
                 raise RobotDescriptionError(f"joint {joint.name}: expected one joint of this name, got two")
             names.add(joint.name)
             for end in (joint.parent, joint.child):
-                if end not in self.links:
+                if end not in links:
                     raise RobotDescriptionError(f"joint {joint.name}: expected an existing link, got {end}")
             if joint.child in self.above:
                 other = self.above[joint.child].name
                 raise RobotDescriptionError(f"link {joint.child}: expected one parent joint, got {other}, {joint.name}")
             self.above[joint.child] = joint
             self.below[joint.parent].append(joint)
-        roots = [link for link in self.links if link not in self.above]
+        roots = [link for link in links if link not in self.above]
         if len(roots) != 1:
             raise RobotDescriptionError(f"expected one root link, got {', '.join(roots) or 'none: a loop of joints'}")
-        object.__setattr__(self, "root", roots[0])
-        held = self.held(self.root, ())
-        for link in self.links:
-            if link not in held:
-                raise RobotDescriptionError(f"link {link}: expected a way from the root {self.root}, got a loop")
+        self.root = roots[0]
+        if loop := sorted(links.keys() - self.held(self.root, ())):
+            raise RobotDescriptionError(f"link {loop[0]}: expected a way from the root {self.root}, got a loop")
 
     def held(self, link: str, chain: Iterable[Joint]) -> dict[str, FloatArray]:
         """T_link_part (4, 4) of `link` and of every link below it, but for those behind joints of the `chain`."""
@@ -124,6 +122,21 @@ class Tree:
             joints.insert(0, self.above[link])
             link = joints[0].parent
         return joints
+
+    def ends(self, base: str | None, tip: str | None) -> tuple[str, str]:
+        """The base and the tip of a chain with a movable joint: by default the root and `default_tip`.
+
+        Raises ArgumentError: there is no such link, `tip` is not below `base`, no joint moves between them, or several
+            tips are as deep.
+        """
+        for argument, link in (("base", base), ("tip", tip)):
+            if link is not None and link not in self.links:
+                raise ArgumentError(f"{argument}: expected one of the links {', '.join(self.links)}, got {link!r}")
+        base = self.root if base is None else base
+        tip = self.default_tip(base) if tip is None else tip
+        if all(joint.kind == "fixed" for joint in self.path(base, tip)):
+            raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
+        return base, tip
 
     def default_tip(self, base: str) -> str:
         """The link with a flange's name, else the link, that has most movable joints to `base`, then most joints.
@@ -198,7 +211,7 @@ def _joint(element: ET.Element) -> Joint:
         child=_attribute(_child(element, "child", owner), "link", f"{owner}: child"),
         T_parent_child=_origin(element, owner),
         axis=axis / max(length, 1e-9),
-        limit=None if limit is None else limit.attrib,
+        limit={} if limit is None else limit.attrib,
         dynamics={} if dynamics is None else dynamics.attrib,
         mimics=None if mimic is None else mimic.get("joint", "another joint"),
     )
@@ -240,23 +253,14 @@ def _numbers(text: str, count: int, owner: str) -> FloatArray:
     if len(values) != count:
         expected = "a number" if count == 1 else f"{count} numbers"
         raise RobotDescriptionError(f"{owner}: expected {expected}, got {text!r:.60}")
-    try:
-        return checks.exactly(values, (count,), owner)
-    except ArgumentError as error:
-        raise RobotDescriptionError(str(error)) from error
+    return checks.exactly(values, (count,), owner)
 
 
 # ---- from a tree to an arm ---------------------------------------------------------------------------------------
 
 
-def read_chain(
-    source: Source,
-    parse: Callable[[Source], Tree],
-    model: type[Robot],
-    base: str | None = None,
-    tip: str | None = None,
-) -> Robot:
-    """The chain from link `base` to link `tip` of what `parse` finds in a file or text, as an instance of `model`.
+def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
+    """The chain from link `base` to link `tip`, with a movable joint, as an instance of `model`.
 
     The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the file's
     joint i, and its z along the joint's axis: where the axis is z, it is the file's own link frame. All links that hang
@@ -269,52 +273,31 @@ def read_chain(
     that know none, is replaced by a constant, with a warning. So is a link that cannot exist by the nearest that can:
     published files have inertias that no distribution of mass has, and massless links with inertia.
 
-    source: a file; of URDF also a text.
-    base: by default the root link.
-    tip: by default the flange, or the link that is most movable joints away, see `Tree.default_tip`.
-    Raises ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
-    Raises RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
-        joint on the chain, or a link of the arm has a negative mass.
+    Raises RobotDescriptionError: a joint of the chain mimics another one, is floating or planar, or lacks limits, or a
+        link of the arm has a negative mass.
+    Raises ArgumentError: a number of the file is none, or limits contradict each other.
     """
-    name = source if isinstance(source, Path) else "robot_description"
-    try:
-        tree = parse(source)
-        for argument, link in (("base", base), ("tip", tip)):
-            if link is not None and link not in tree.links:
-                raise ArgumentError(f"{argument}: expected one of the links {', '.join(tree.links)}, got {link!r}")
-        start = tree.root if base is None else base
-        robot = _robot(tree, start, tree.default_tip(start) if tip is None else tip, model)
-    except (RobotDescriptionError, ArgumentError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    massless = [joint for joint, link in zip(robot.joint_names, robot.links, strict=True) if link.mass == 0.0]
-    if massless and parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
-        warnings.warn(
-            f"{tree.name}: the links that {', '.join(massless)} move have no mass, so torques lack their weight: is "
-            "the element inertial missing?",
-            stacklevel=2,
-        )
-    return robot
-
-
-def _robot(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
     joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
-    if not joints:
-        raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
     for joint in joints:
         if joint.mimics is not None or joint.kind in ("floating", "planar"):
             got = joint.kind if joint.mimics is None else f"one that mimics {joint.mimics}"
             what = "an independent revolute, continuous or prismatic joint on the chain"
             raise RobotDescriptionError(f"joint {joint.name}: expected {what}, got {got}")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
-    placements, links, locked = [], [], []
+    placements, links, locked, bare = [], [], [], []
     for joint in joints:
         T_link_next = _frame_along(joint.axis)
         placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
         parts, T_link_frame = tree.held(joint.child, joints), T_link_next
         links.append(_joined(tree, parts, T_link_frame))
         locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
+        bare += [joint.name] if all(tree.links[part] is None for part in parts) else []
     _warn_of_locked(tree, locked)
-    limits = dict(zip(UNSTATED, np.transpose([_limits(joint) for joint in joints]), strict=True))
+    if bare:
+        lack = f"the links that {', '.join(bare)} move have no element inertial, so torques lack their weight"
+        warnings.warn(f"{tree.name}: {lack}", stacklevel=2)
+    each_joint = [_limits(joint) for joint in joints]
+    limits = {key: np.array([of_joint[key] for of_joint in each_joint]) for key in UNSTATED}
     n = len(joints)
     return model(
         name=tree.name,
@@ -356,24 +339,16 @@ def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) 
     return reduce(add, bodies) if bodies else InertialParameters.zero()
 
 
-def _limits(joint: Joint) -> list[float]:
-    """Lower and upper limit, velocity and effort of a joint; URDF demands them of every joint but a continuous one."""
-    owner, given, continuous = f"joint {joint.name}: limit", joint.limit or {}, joint.kind == "continuous"
-    if joint.limit is None and not continuous:
-        raise RobotDescriptionError(f"{owner}: expected the element limit, got none")
-    lower, upper = UNSTATED["lower"], UNSTATED["upper"]
-    if not continuous:
-        lower, upper = (_number(given, key, owner, 0.0) for key in ("lower", "upper"))
-    if not lower < upper:
-        raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
-    limits = [lower, upper]
+def _limits(joint: Joint) -> dict[str, float]:
+    """Limits of a joint by their names in `UNSTATED`; URDF demands velocity and effort of all but continuous ones."""
+    owner, given = f"joint {joint.name}: limit", {"lower": 0.0, "upper": 0.0, **joint.limit}
+    if joint.kind == "continuous":
+        given = {**UNSTATED, **given, "lower": UNSTATED["lower"], "upper": UNSTATED["upper"]}
+    limits = {key: _number(given, key, owner) for key in UNSTATED}
     for key in ("velocity", "effort"):
-        value = _number(given, key, owner, UNSTATED[key] if continuous else None)
-        if value < 0.0:
-            raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
-        if value == 0.0:
+        if limits[key] == 0.0:
             warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
-        limits.append(value or UNSTATED[key])
+            limits[key] = UNSTATED[key]
     return limits
 
 

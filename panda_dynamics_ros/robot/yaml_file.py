@@ -28,7 +28,7 @@ from panda_dynamics_ros.robot.inertial import (
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
-from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
+from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
 from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
@@ -55,24 +55,27 @@ def library_names(library: Path = LIBRARY) -> tuple[str, ...]:
 def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
     """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
-    base, tip: of a URDF or MJCF file, see `urdf.read_chain`.
+    base, tip: first and last link of the chain in a URDF or MJCF file, see `urdf.arm_of_chain`; by default the root,
+        and the flange or the link with most joints to it (`urdf.Tree.default_tip`).
     Raises ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
     Raises DataFileNotFoundError: a path to a file that does not exist.
     Raises RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message names
         the file, and the key or the link.
     """
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        return read_chain(source, parse_urdf, model, base, tip)
-    path = find_description(source)
-    if path.suffix in (*URDF, *MJCF):
-        return read_chain(path, parse_urdf if path.suffix in URDF else parse_mjcf, model, base, tip)
-    for name, link in (("base", base), ("tip", tip)):
-        if link is not None:
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    path = Path("robot_description") if is_text else find_description(source)
+    if path.suffix in YAML:
+        if (base, tip) != (None, None):
             raise ArgumentError(
-                f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
+                f"base, tip: expected none, since only a .urdf or .xml file has a chain to choose, got {base}, {tip}"
             )
+        with _described_by(path):
+            return _robot(read_yaml(path), model, path.parent)
     with _described_by(path):
-        return _robot(read_yaml(path), model, path.parent)
+        tree = parse_mjcf(path) if path.suffix in MJCF else parse_urdf(source if is_text else path)
+    ends = tree.ends(base, tip)
+    with _described_by(path):
+        return arm_of_chain(tree, *ends, model)
 
 
 @contextmanager

@@ -207,13 +207,13 @@ GOOD = robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"))
 
 
 def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescriptionError, **options: Any) -> str:
-    """The message of the error, which begins with the path and has one line, without that path."""
+    """The message of the error, without the path with which it begins, but of an argument; it has one line."""
     path = folder / "arm.urdf"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(kind) as caught:
         pdr.load_robot(path, **options)
     message = str(caught.value)
-    assert message.startswith(f"{path}: ")
+    assert message.startswith(f"{path}: ") or kind is ArgumentError
     assert "\n" not in message
     return message.removeprefix(f"{path}: ")
 
@@ -238,7 +238,7 @@ def test_the_nearest_body_that_can_exist_is_taken(tmp_path, old, new, nearest):
 def test_links_without_inertial_are_named(tmp_path):
     text = re.sub("<inertial>.*?</inertial>", "", urdf_texts.panda(), flags=re.DOTALL)
     (tmp_path / "arm.urdf").write_text(text)
-    with pytest.warns(UserWarning, match="the links that to_link1, to_link2, .* have no mass.*inertial missing"):
+    with pytest.warns(UserWarning, match="the links that to_link1, to_link2, .* have no element inertial"):
         pdr.load_robot(tmp_path / "arm.urdf")
 
 
@@ -252,9 +252,9 @@ def test_links_without_inertial_are_named(tmp_path):
         ('<parent link="a"/>', '<parent link="c"/>', "joint to_b: expected an existing link, got c"),
         ('<child link="b"/>', '<child link="a"/>', "link a: expected a way from the root b, got a loop"),
         ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 0 0"', "joint to_b: axis: expected a direction, got [0.0, 0.0, 0.0]"),
-        ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: expected the element limit, got none"),
-        ('lower="-2.0"', 'lower="2.0"', "joint to_b: limit: expected lower below upper, got 2 and 2"),
-        ('velocity="3.0"', 'velocity="-1"', "joint to_b: limit: velocity: expected a positive number, got -1"),
+        ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: expected the attribute velocity, got lower"),
+        ('lower="-2.0"', 'lower="2.0"', "limits.lower: expected values below limits.upper [2.0], got [2.0]"),
+        ('velocity="3.0"', 'velocity="-1"', "limits.velocity: expected positive numbers, got [-1.0]"),
         (
             "</joint>",
             '<mimic joint="c"/></joint>',
@@ -347,5 +347,5 @@ def test_what_is_off_the_chain_needs_no_limits(tmp_path):
 
 def test_yaml_has_no_chain_to_choose():
     for options in ({"base": "link8"}, {"tip": "link8"}):
-        with pytest.raises(ArgumentError, match=r": expected none, since only a \.urdf or \.xml file has a chain"):
+        with pytest.raises(ArgumentError, match=r"tip: expected none, since only a \.urdf or \.xml file has a chain"):
             pdr.load_robot("panda", **options)
