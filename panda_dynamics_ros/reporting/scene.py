@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,7 +127,7 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
         _round("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012),
     ]
     # A tube from each frame to the next; the first one stands on the base.
-    for (frame, _), end, radius in zip(pairwise(robot.frames[:-1]), ends, link_radii(robot), strict=True):
+    for frame, end, radius in zip(robot.frames, ends, link_radii(robot), strict=False):
         distance = float(np.linalg.norm(end))
         start = end * (radius / distance) if frame == "base" and distance > radius else np.zeros(3)
         length = float(np.linalg.norm(end - start))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Description of an arm: a serial chain of joints and links, with friction and limits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rotation_from_rpy
-from panda_dynamics_ros.robot.effort import MEASURED, checked_constants
+from panda_dynamics_ros.robot.effort import CURRENT, KINDS, MEASURED
 from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
@@ -97,7 +98,15 @@ class RobotDescription:
             checks.rigid_transform(getattr(self, name), name)
         if (self.rotor_inertia < 0.0).any():
             raise ArgumentError(f"rotor_inertia: expected no negative number, got {self.rotor_inertia.tolist()}")
-        object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
+        if self.effort not in KINDS:
+            raise ArgumentError(f"effort: expected one of {', '.join(KINDS)}, got {self.effort!r:.60}")
+        constants = checks.read_only(checks.real_array(self.motor_constants, "motor_constants"))
+        object.__setattr__(self, "motor_constants", constants)
+        if constants.shape != ((n,) if self.effort == CURRENT else (0,)) or not constants.all():
+            wanted = f"{n} numbers other than zero" if self.effort == CURRENT else "none"
+            raise ArgumentError(
+                f"motor_constants: expected {wanted} for effort {self.effort}, got {constants.tolist()}"
+            )
         if (largest := np.abs(self.table).max()) > LARGEST:
             raise RobotDescriptionError(
                 f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
@@ -135,20 +144,20 @@ class RobotDescription:
         table[self.n + 2, TRANSLATION:PRISMATIC] = self.gravity
         return checks.read_only(table)
 
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Names of the frames that `pose` and `jacobian` know."""
-        return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+    @cached_property
+    def frames(self) -> Mapping[str, int]:
+        """The frames that `pose` and `jacobian` know, each with the row of `table` whose placement ends in it.
+
+        Rows are from -1 (base) to n + 1 (ee).
+        """
+        names = ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+        return {name: row for row, name in enumerate(names, start=-1)}
 
     def frame_index(self, frame: str) -> int:
-        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee)."""
-        if not isinstance(frame, str) or frame not in self._frame_rows:
+        """The row of a frame; an ArgumentError lists those there are."""
+        if not isinstance(frame, str) or frame not in self.frames:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
-        return self._frame_rows[frame]
-
-    @cached_property
-    def _frame_rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.frames, start=-1)}
+        return self.frames[frame]
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
         """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
