@@ -40,9 +40,8 @@ def sample_of(state: Any) -> StateSample:
 
 @dataclass(frozen=True, eq=False)
 class FrankaState:
-    """What this package takes from a libfranka RobotState, read when it is asked for.
+    """What this package takes from a libfranka RobotState, the binding's object `raw`, when it is asked for.
 
-    raw: the binding's own object.
     Raises ArgumentError: by each property, where the attributes behind it are missing or malformed.
     """
 
@@ -109,7 +108,7 @@ def _joints(state: Any, name: str) -> FloatArray:
 
 
 def _transform(state: Any, name: str) -> FloatArray:
-    """A pose, whose float32 entries have come over the wire; numbers in a row are column by column."""
+    """A pose; numbers in a row are column by column."""
     given = _attribute(state, name)
     value = np.asarray(getattr(given, "matrix", given), dtype=np.float64)
     return checks.exactly(value.reshape(4, 4, order="F") if value.shape == (16,) else value, (4, 4), f"state.{name}")
