@@ -117,9 +117,8 @@ def rigid(R: FloatArray, t: FloatArray) -> FloatArray:
     try:
         shape = np.broadcast_shapes(R.shape[:-2], t.shape[:-1])
     except ValueError as error:
-        raise ArgumentError(
-            f"translation: expected a leading shape that broadcasts with {R.shape[:-2]}, got {t.shape[:-1]}"
-        ) from error
+        expected = f"a leading shape that broadcasts with {R.shape[:-2]}"
+        raise ArgumentError(f"translation: expected {expected}, got {t.shape[:-1]}") from error
     T = np.zeros((*shape, 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, t, 1.0
     return T

@@ -100,17 +100,13 @@ class RobotDescription:
             raise ArgumentError(f"rotor_inertia: expected no negative number, got {self.rotor_inertia.tolist()}")
         if self.effort not in KINDS:
             raise ArgumentError(f"effort: expected one of {', '.join(KINDS)}, got {self.effort!r:.60}")
-        constants = checks.read_only(checks.real_array(self.motor_constants, "motor_constants"))
-        object.__setattr__(self, "motor_constants", constants)
-        if constants.shape != ((n,) if self.effort == CURRENT else (0,)) or not constants.all():
+        given = checks.read_only(checks.real_array(self.motor_constants, "motor_constants"))
+        object.__setattr__(self, "motor_constants", given)
+        if given.shape != ((n,) if self.effort == CURRENT else (0,)) or not given.all():
             wanted = f"{n} numbers other than zero" if self.effort == CURRENT else "none"
-            raise ArgumentError(
-                f"motor_constants: expected {wanted} for effort {self.effort}, got {constants.tolist()}"
-            )
+            raise ArgumentError(f"motor_constants: expected {wanted} for effort {self.effort}, got {given.tolist()}")
         if (largest := np.abs(self.table).max()) > LARGEST:
-            raise RobotDescriptionError(
-                f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
-            )
+            raise RobotDescriptionError(f"expected numbers of at most {LARGEST:g} in SI units, got {largest:g}")
 
     def __repr__(self) -> str:
         kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")
@@ -166,9 +162,7 @@ class RobotDescription:
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
         if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
-            raise ArgumentError(
-                f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
-            )
+            raise ArgumentError(f"frame: expected one in the last link (joint{self.n}, flange, ee), got {frame!r}")
         if frame == f"joint{self.n}":
             return np.eye(4)
         return self.T_joint_flange if frame == "flange" else self.T_joint_flange @ self.T_flange_ee

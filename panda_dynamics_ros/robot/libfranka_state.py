@@ -97,9 +97,8 @@ def _attribute(state: Any, name: str) -> Any:
     try:
         return getattr(state, name)
     except AttributeError as error:
-        raise ArgumentError(
-            f"state: expected a libfranka RobotState, got {type(state).__name__} without {name}"
-        ) from error
+        got = f"{type(state).__name__} without {name}"
+        raise ArgumentError(f"state: expected a libfranka RobotState, got {got}") from error
 
 
 def _joints(state: Any, name: str) -> FloatArray:

@@ -30,9 +30,8 @@ class JointLimits:
     def __post_init__(self) -> None:
         freeze_per_joint(self, "limits", positive=("velocity", "acceleration", "effort"))
         if not (self.lower < self.upper).all():
-            raise ArgumentError(
-                f"limits.lower: expected values below limits.upper {self.upper.tolist()}, got {self.lower.tolist()}"
-            )
+            lower, upper = self.lower.tolist(), self.upper.tolist()
+            raise ArgumentError(f"limits.lower: expected values below limits.upper {upper}, got {lower}")
 
 
 @dataclass(frozen=True, eq=False)

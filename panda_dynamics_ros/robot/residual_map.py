@@ -83,9 +83,7 @@ class ResidualMap:
         scale = max(float(np.trace(self.gram)), 0.0)
         asymmetry = np.abs(self.gram - self.gram.T).max(initial=0.0)
         if asymmetry > 1e-9 * scale or (size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * scale):
-            raise ArgumentError(
-                "residual map: gram: expected a symmetric matrix without negative eigenvalues, got another"
-            )
+            raise ArgumentError("residual map: gram: expected a symmetric positive semi-definite matrix, got another")
 
     @cached_property
     def noise(self) -> FloatArray:

@@ -361,7 +361,5 @@ def _warn_of_locked(tree: Tree, locked: list[Joint]) -> None:
     carried = {link for joint in locked for link in tree.held(joint.child, ())}
     mass = sum(body.mass for link in carried if (body := tree.links[link]) is not None)
     if mass:
-        names = ", ".join(joint.name for joint in locked)
-        warnings.warn(
-            f"{tree.name}: joints off the chain are locked at zero: {names} ({mass:g} kg are on them)", stacklevel=2
-        )
+        names = f"{', '.join(joint.name for joint in locked)} ({mass:g} kg are on them)"
+        warnings.warn(f"{tree.name}: joints off the chain are locked at zero: {names}", stacklevel=2)

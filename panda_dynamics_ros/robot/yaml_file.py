@@ -66,9 +66,7 @@ def read_robot(source: str | Path, model: type[Robot], base: str | None = None, 
     path = Path("robot_description") if is_text else find_description(source)
     if path.suffix in YAML:
         if (base, tip) != (None, None):
-            raise ArgumentError(
-                f"base, tip: expected none, since only a .urdf or .xml file has a chain to choose, got {base}, {tip}"
-            )
+            raise ArgumentError(f"base, tip: expected none for an arm in YAML, got {base}, {tip}")
         with _described_by(path):
             return _robot(read_yaml(path), model, path.parent)
     with _described_by(path):
@@ -105,9 +103,7 @@ def find_description(
     if name in names:
         return library / f"{name}.yaml"
     if name.endswith(".xacro"):
-        raise ArgumentError(
-            f"{argument}: expected plain URDF, got {name!r}; expand it first: xacro {name} > robot.urdf"
-        )
+        raise ArgumentError(f"{argument}: expected plain URDF; expand it first: xacro {name} > robot.urdf")
     if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
         raise ArgumentError(
             f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
@@ -156,9 +152,7 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
     texts: dict[str, Any] = {key: str(top.get(key, default)) for key, default in TEXTS.items()}
     map_name = top.get("residual_map")
     if map_name is not None and (not isinstance(map_name, str) or Path(map_name).name != map_name):
-        raise RobotDescriptionError(
-            f"residual_map: expected the name of a file beside the description, got {map_name!r}"
-        )
+        raise RobotDescriptionError(f"residual_map: expected the name of a file beside this one, got {map_name!r}")
     return model(
         name=str(top["name"]),
         joint_names=names,
