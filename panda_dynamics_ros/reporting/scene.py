@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,26 +97,22 @@ class Scene:
         return T
 
 
-class ArmScene:
-    """Makes the scenes of one arm, `robot`, with the end effector to show."""
+def arm_scene(
+    robot: RobotDescription, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None
+) -> Scene:
+    """The arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
 
-    def __init__(self, robot: RobotDescription) -> None:
-        self._robot, self._arm = robot, arm_primitives(robot)
-
-    def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
-        """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
-
-        `wrench` (6,), N and N m, force first, acts on the flange at its origin, in base axes. ArgumentError: `q` or
-        `wrench` is not finite or of another shape.
-        """
-        robot = self._robot
-        frames = {frame: pose(robot, q, frame) for frame in robot.frames}
-        drives = drive_primitives(robot, gravity_torques(robot, q))
-        carried = payload_primitives(estimate) if estimate is not None else ()
-        touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
-        return Scene(frames, (*self._arm, *drives, *carried, *touching))
+    `wrench` (6,), N and N m, force first, acts on the flange at its origin, in base axes. ArgumentError: `q` or
+    `wrench` is not finite or of another shape.
+    """
+    frames = {frame: pose(robot, q, frame) for frame in robot.frames}
+    drives = drive_primitives(robot, gravity_torques(robot, q))
+    carried = payload_primitives(estimate) if estimate is not None else ()
+    touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
+    return Scene(frames, (*arm_primitives(robot), *drives, *carried, *touching))
 
 
+@lru_cache(maxsize=8)
 def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     """Links, centres of mass and end effector, each in its own frame: the same at every joint position.
 

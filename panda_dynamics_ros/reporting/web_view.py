@@ -19,7 +19,7 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
-from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, ArmScene, Primitive, Scene
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, Primitive, Scene, arm_scene
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
@@ -58,8 +58,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         self._server = serve(port)
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
-        self._maker, self._text_time = ArmScene(robot), -math.inf
-        self._points: list[tuple[float, ...]] = []
+        self._text_time, self._points = -math.inf, list[tuple[float, ...]]()
         self._nodes: dict[tuple[str, int], Any] = {}  # viser's, by `_key`
         self._charts: dict[str, Any] = {}
         scene, gui, camera = self._server.scene, self._server.gui, self._server.initial_camera
@@ -91,7 +90,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         base axes, where it is known; `remark` anything else worth a line.
         """
         with self._server.atomic():
-            self._show_scene(self._maker.at(q, estimate, wrench))
+            self._show_scene(arm_scene(self.robot, q, estimate, wrench))
             if 0.0 <= time_s - self._text_time < TEXT_PERIOD:
                 return
             self._text_time = time_s

@@ -20,7 +20,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text
-from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.scene import arm_scene
 from panda_dynamics_ros.reporting.web_server import is_own, serve
 from panda_dynamics_ros.reporting.web_view import MOST_POINTS, WebView, chart_columns, chart_point, show_replay_at
 
@@ -51,10 +51,9 @@ def nodes_of(view: WebView) -> dict[str, Any]:
 
 def test_the_servers_scene_follows_the_arm(view, panda):
     """viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose)."""
-    maker = ArmScene(panda)
     for q in (Q, Q + 0.2):
         view.show(0.0, q, estimate_of(1.0), wrench=PUSH)
-        nodes, scene = nodes_of(view), maker.at(q, estimate_of(1.0), PUSH)
+        nodes, scene = nodes_of(view), arm_scene(panda, q, estimate_of(1.0), PUSH)
         for primitive in scene.primitives:
             T, node = scene.place(primitive), nodes[f"/{primitive.name}"]
             np.testing.assert_allclose(node.position, T[:3, 3], atol=1e-6)
