@@ -59,7 +59,7 @@ class Joint:
     axis: FloatArray
     limit: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Mapping[str, Any] = field(default_factory=dict)
-    mimics: str | None = None
+    is_mimicking: bool = False
 
 
 class Tree:
@@ -81,11 +81,7 @@ class Tree:
         self.name, self.links, self.gravity = name, links, np.array(gravity)
         self.above: dict[str, Joint] = {}
         self.below: dict[str, list[Joint]] = {link: [] for link in links}
-        names = set()
         for joint in joints:
-            if joint.name in names:
-                raise RobotDescriptionError(f"joint {joint.name}: expected one joint of this name, got two")
-            names.add(joint.name)
             for end in (joint.parent, joint.child):
                 if end not in links:
                     raise RobotDescriptionError(f"joint {joint.name}: expected an existing link, got {end}")
@@ -186,9 +182,8 @@ def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
     inertial = link.find("inertial")
     if inertial is None:
         return None
-    mass = _number(_child(inertial, "mass", owner), "value", f"{owner}: mass")
-    attributes = _child(inertial, "inertia", owner)
-    six = [_number(attributes, key, f"{owner}: inertia") for key in INERTIA]
+    mass = _number(_attributes(inertial, "mass"), "value", f"{owner}: mass")
+    six = [_number(_attributes(inertial, "inertia"), key, f"{owner}: inertia") for key in INERTIA]
     return InertialParameters(mass, np.zeros(3), symmetric_from_six(six)).transformed(_origin(inertial, owner))
 
 
@@ -198,62 +193,57 @@ def _joint(element: ET.Element) -> Joint:
     kind = _attribute(element.attrib, "type", owner)
     if kind not in JOINT_TYPES:
         raise RobotDescriptionError(f"{owner}: expected a type among {', '.join(JOINT_TYPES)}, got {kind}")
-    given, limit, dynamics, mimic = (element.find(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-    along = f"{owner}: axis"
-    axis = _numbers("1 0 0" if given is None else _attribute(given.attrib, "xyz", along), 3, along)
+    axis = _numbers(_attributes(element, "axis"), "xyz", f"{owner}: axis", 3, "1 0 0")
     length = float(np.linalg.norm(axis))
     if kind != "fixed" and length < 1e-9:
         raise RobotDescriptionError(f"{owner}: axis: expected a direction, got {axis.tolist()}")
     return Joint(
         name=name,
         kind=kind,
-        parent=_attribute(_child(element, "parent", owner), "link", f"{owner}: parent"),
-        child=_attribute(_child(element, "child", owner), "link", f"{owner}: child"),
+        parent=_attribute(_attributes(element, "parent"), "link", f"{owner}: parent"),
+        child=_attribute(_attributes(element, "child"), "link", f"{owner}: child"),
         T_parent_child=_origin(element, owner),
         axis=axis / max(length, 1e-9),
-        limit={} if limit is None else limit.attrib,
-        dynamics={} if dynamics is None else dynamics.attrib,
-        mimics=None if mimic is None else mimic.get("joint", "another joint"),
+        limit=_attributes(element, "limit"),
+        dynamics=_attributes(element, "dynamics"),
+        is_mimicking=element.find("mimic") is not None,
     )
 
 
-def _child(element: ET.Element, tag: str, owner: str) -> dict[str, str]:
-    """The attributes of a child."""
+def _attributes(element: ET.Element, tag: str) -> Mapping[str, Any]:
+    """The attributes of a child; none where there is no such child."""
     child = element.find(tag)
-    if child is None:
-        raise RobotDescriptionError(f"{owner}: expected the element {tag} in {element.tag}, got none")
-    return child.attrib
+    return {} if child is None else child.attrib
 
 
-def _attribute(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> str:
-    value = attributes.get(key, default)
-    if value is None or value == "":
+def _attribute(attributes: Mapping[str, Any], key: str, owner: str) -> str:
+    if not attributes.get(key):
         raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(attributes) or 'none'}")
-    return str(value)
+    return str(attributes[key])
 
 
 def _origin(element: ET.Element, owner: str) -> FloatArray:
     """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z."""
-    origin = element.find("origin")
-    attributes: Mapping[str, str] = {} if origin is None else origin.attrib
-    rpy = _numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
-    return rigid(rotation_from_rpy(rpy), _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz"))
+    origin = _attributes(element, "origin")
+    xyz, rpy = (_numbers(origin, key, f"{owner}: origin", 3, "0 0 0") for key in ("xyz", "rpy"))
+    return rigid(rotation_from_rpy(rpy), xyz)
 
 
-def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> float:
-    """One attribute as a finite number; the error names its `owner`."""
-    return float(_numbers(_attribute(attributes, key, owner, default), 1, f"{owner}: {key}")[0])
+def _number(attributes: Mapping[str, Any], key: str, owner: str, default: str = "") -> float:
+    return float(_numbers(attributes, key, owner, 1, default)[0])
 
 
-def _numbers(text: str, count: int, owner: str) -> FloatArray:
+def _numbers(attributes: Mapping[str, Any], key: str, owner: str, count: int, default: str) -> FloatArray:
+    """The finite numbers (count,) of an attribute; the error names its `owner`."""
+    text = str(attributes.get(key, default))
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
         values = []
     if len(values) != count:
         expected = "a number" if count == 1 else f"{count} numbers"
-        raise RobotDescriptionError(f"{owner}: expected {expected}, got {text!r:.60}")
-    return checks.exactly(values, (count,), owner)
+        raise RobotDescriptionError(f"{owner}: {key}: expected {expected}, got {text!r:.60}")
+    return checks.exactly(values, (count,), f"{owner}: {key}")
 
 
 # ---- from a tree to an arm ---------------------------------------------------------------------------------------
@@ -265,7 +255,7 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
     The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the file's
     joint i, and its z along the joint's axis: where the axis is z, it is the file's own link frame. All links that hang
     on a joint of the chain, and on no later one, become one body: fixed joints hold them, and further movable joints
-    (of fingers, say) are locked at zero, with a warning that says how much is on them.
+    (of fingers, say) are locked at zero, with a warning that names them.
     Gravity points along -z of the root link, wherever `base` is mounted on it.
     Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's; acceleration limits
     and the torque residual, which it does not state, are the constants above, to be replaced by an
@@ -279,23 +269,21 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
     """
     joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
     for joint in joints:
-        if joint.mimics is not None or joint.kind in ("floating", "planar"):
-            got = joint.kind if joint.mimics is None else f"one that mimics {joint.mimics}"
+        if joint.is_mimicking or joint.kind in ("floating", "planar"):
+            got = "one that mimics another" if joint.is_mimicking else joint.kind
             what = "an independent revolute, continuous or prismatic joint on the chain"
             raise RobotDescriptionError(f"joint {joint.name}: expected {what}, got {got}")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
-    placements, links, locked, bare = [], [], [], []
+    placements, links, locked = [], [], []
     for joint in joints:
         T_link_next = _frame_along(joint.axis)
         placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
         parts, T_link_frame = tree.held(joint.child, joints), T_link_next
         links.append(_joined(tree, parts, T_link_frame))
         locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
-        bare += [joint.name] if all(tree.links[part] is None for part in parts) else []
-    _warn_of_locked(tree, locked)
-    if bare:
-        lack = f"the links that {', '.join(bare)} move have no element inertial, so torques lack their weight"
-        warnings.warn(f"{tree.name}: {lack}", stacklevel=2)
+    if locked:
+        names = ", ".join(joint.name for joint in locked)
+        warnings.warn(f"{tree.name}: joints off the chain are locked at zero: {names}", stacklevel=2)
     each_joint = [_limits(joint) for joint in joints]
     limits = {key: np.array([of_joint[key] for of_joint in each_joint]) for key in UNSTATED}
     n = len(joints)
@@ -336,7 +324,11 @@ def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) 
         for link, T_link_part in parts.items()
         if (body := tree.links[link]) is not None
     ]
-    return reduce(add, bodies) if bodies else InertialParameters.zero()
+    if not bodies:
+        lack = "expected the element inertial on it or on a link that it holds, got none: torques lack its weight"
+        warnings.warn(f"link {next(iter(parts))}: {lack}", stacklevel=2)
+        return InertialParameters.zero()
+    return reduce(add, bodies)
 
 
 def _limits(joint: Joint) -> dict[str, float]:
@@ -353,13 +345,4 @@ def _limits(joint: Joint) -> dict[str, float]:
 
 
 def _dynamics(joints: list[Joint], key: str) -> FloatArray:
-    return np.array([_number(joint.dynamics, key, f"joint {joint.name}: dynamics", 0.0) for joint in joints])
-
-
-def _warn_of_locked(tree: Tree, locked: list[Joint]) -> None:
-    """Say which movable joints the arm does not have, and what moves on them."""
-    carried = {link for joint in locked for link in tree.held(joint.child, ())}
-    mass = sum(body.mass for link in carried if (body := tree.links[link]) is not None)
-    if mass:
-        names = f"{', '.join(joint.name for joint in locked)} ({mass:g} kg are on them)"
-        warnings.warn(f"{tree.name}: joints off the chain are locked at zero: {names}", stacklevel=2)
+    return np.array([_number(joint.dynamics, key, f"joint {joint.name}: dynamics", "0") for joint in joints])
