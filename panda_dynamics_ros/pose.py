@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions between Franka's pose formats (Roboception, "Franka Emika Pose Format", document 001).
 
-This is the module `panda_dynamics_ros.pose`. The pose of a robot's frame at joint positions q is the method
-`RobotModel.pose(q, frame)`.
-
 A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
 
 - column-major: 16 numbers as RaceCom messages, state machines, `O_T_EE` and `F_T_EE` have them;
@@ -26,8 +23,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
-# Below this cos(y) the angles x and z turn about the same axis, and z = 0 is chosen.
-GIMBAL_LOCK = 1e-12
+GIMBAL_LOCK = 1e-12  # below this cos(y) the angles x and z turn about the same axis, and z = 0 is chosen
 
 
 def to_column_major(T: ArrayLike) -> FloatArray:
@@ -86,21 +82,17 @@ def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
 
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
-    x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
-    return _matrices(
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
-
-
-def _unit(quat: ArrayLike) -> FloatArray:
     q = checks.trailing(quat, (4,), "quat")
     largest = np.abs(q).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():
         raise ArgumentError("quat: expected a quaternion (x, y, z, w) of non-zero norm, got (0, 0, 0, 0)")
     q = q / largest  # first, so that squares neither overflow nor vanish
-    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)  # s = 1
+    return _matrices(
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
 
 
 def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:

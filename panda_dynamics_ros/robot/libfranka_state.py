@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a Franka as Python bindings of libfranka give it: pylibfranka, panda-python, franky, franka-rs.
 
-All have the attributes of libfranka's `RobotState`, but not its types. Poses are sequences of 16 numbers in
-column-major order, (4, 4) arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are
-members of an enumeration or words; errors are objects with a flag for each error or lists of names. No binding is
-imported here.
+All have the attributes of libfranka's `RobotState`, but not its types. Poses are 16 numbers, column-major, (4, 4)
+arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are members of an enumeration or
+words; errors are objects with a flag for each error or lists of names. No binding is imported here.
 """
 
 import re

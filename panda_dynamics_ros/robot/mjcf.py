@@ -87,20 +87,17 @@ def _compiled(path: Path, folder: Path) -> Path:
     return target
 
 
-def main() -> str | None:
+def main() -> None:
     """Compile a file: a few characters of MJCF can take any memory and time, or end the process that reads them."""
     mujoco, (path, target) = import_mujoco(), sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    try:
-        spec = mujoco.MjSpec.from_file(path)
-        spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
-        model = spec.compile()
-        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
-        mujoco.MjData(model)
-        mujoco.mj_saveModel(model, target, None)
-    except (ValueError, MemoryError, mujoco.FatalError) as error:
-        return str(error)
-    return None
+    sys.tracebacklimit = 0  # of an error the caller shows kind and message
+    spec = mujoco.MjSpec.from_file(path)
+    spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
+    model = spec.compile()
+    model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
+    mujoco.MjData(model)
+    mujoco.mj_saveModel(model, target, None)
 
 
 def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serial arms from URDF: links and joints as a tree, and the chain between two of its links as an arm.
 
-XML is read by the standard library behind defusedxml, which refuses entities. Libraries for URDF cost more than they
-save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py (2021)
-prints what is wrong and goes on. What URDF means is most of this file, and no library says it of an arm's chain.
+XML is read behind defusedxml, which refuses entities. Libraries for URDF would save little: yourdfpy and urchin need
+trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py prints what is wrong and goes on.
 """
 
 import warnings
@@ -257,11 +256,10 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
     on a joint of the chain, and on no later one, become one body: fixed joints hold them, and further movable joints
     (of fingers, say) are locked at zero, with a warning that names them.
     Gravity points along -z of the root link, wherever `base` is mounted on it.
-    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's; acceleration limits
-    and the torque residual, which it does not state, are the constants above, to be replaced by an
-    identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
-    that know none, is replaced by a constant, with a warning. So is a link that cannot exist by the nearest that can:
-    published files have inertias that no distribution of mass has, and massless links with inertia.
+    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's. Acceleration limits, the
+    torque residual, limits of a continuous joint and limits of velocity or effort that are 0 are the constants above.
+    A link that cannot exist is replaced by the nearest that can, with a warning: published files have inertias that no
+    distribution of mass has, and massless links with inertia.
 
     Raises RobotDescriptionError: a joint of the chain mimics another one, is floating or planar, or lacks limits, or a
         link of the arm has a negative mass.

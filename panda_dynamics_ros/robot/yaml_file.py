@@ -145,9 +145,8 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
     names = tuple(str(name) for name in _listed(top["joint_names"], "joint_names"))
     n = len(names)
     prismatic = _listed(top.get("prismatic", [False] * n), "prismatic")
-    for entry in prismatic:
-        if not isinstance(entry, bool):
-            raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {entry!r:.60}")
+    if not all(isinstance(entry, bool) for entry in prismatic):
+        raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {prismatic!r:.60}")
     links = _listed(top["links"], "links")
     texts: dict[str, Any] = {key: str(top.get(key, default)) for key, default in TEXTS.items()}
     map_name = top.get("residual_map")
