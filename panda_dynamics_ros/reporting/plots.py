@@ -5,7 +5,6 @@ They have the package's own style: neither the user's settings nor a file of the
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -71,13 +70,13 @@ def plot_payload(
 ) -> Path:
     """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    `curves` are by their names in the legend; `banner` is what a reader has to know first, above the title.
+    `curves` are by their names in `STYLES`; `banner` is what a reader has to know first, above the title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), other in zip(curves.items(), cycle(STYLES.values()), strict=False):
-        colour, line = STYLES.get(name, other)
+    for name, each in curves.items():
+        colour, line = STYLES[name]
         _plot_band(mass_axes, time, each.mass, each.mass_std, color=colour, linestyle=line, label=name)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
@@ -88,11 +87,9 @@ def plot_payload(
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
             _plot_band(com_axes, time, com, std, color=com_colour, linestyle=line, label=label)
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
-    mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
-    mass_axes.set_ylabel("payload mass (kg), 95 % band")
+    mass_axes.set(ylim=(-0.25 - 0.1 * top, max(0.5, 1.35 * top)), ylabel="payload mass (kg), 95 % band")
     mass_axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    com_axes.set_ylabel("CoM in the flange frame (mm)")
-    com_axes.set_xlabel("time (s)")
+    com_axes.set(xlabel="time (s)", ylabel="CoM in the flange frame (mm)")
     if known:
         com_axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
     else:
@@ -120,9 +117,8 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
-            mass_axes.text(
-                time, 0.02, f" {label}", transform=mass_axes.get_xaxis_transform(), rotation=90, fontsize=8, va="bottom"
-            )
+            place = mass_axes.get_xaxis_transform()
+            mass_axes.text(time, 0.02, f" {label}", transform=place, rotation=90, fontsize=8, va="bottom")
 
 
 def plot_torques(

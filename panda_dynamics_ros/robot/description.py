@@ -109,10 +109,7 @@ class RobotDescription:
             raise RobotDescriptionError(f"expected numbers of at most {LARGEST:g} in SI units, got {largest:g}")
 
     def __repr__(self) -> str:
-        kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")
-        chain = f", {self.base_link} to {self.flange_link}" if self.base_link and self.flange_link else ""
-        mass = sum(link.mass for link in self.links)
-        return f"{type(self).__name__}({self.name!r}: {kinds}{chain}, {mass:.3g} kg, effort {self.effort})"
+        return f"{type(self).__name__}({self.name!r}: {self.n} joints, effort {self.effort})"
 
     @cached_property
     def n(self) -> int:
