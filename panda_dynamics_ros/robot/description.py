@@ -78,13 +78,8 @@ class RobotDescription:
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
-        per_joint: dict[str, Any] = {
-            "links": self.links,
-            "prismatic": self.prismatic,
-            "friction": self.friction.viscous,
-            "limits": self.limits.lower,
-            "residual": self.residual.std,
-        }
+        per_joint: dict[str, Any] = {"links": self.links, "prismatic": self.prismatic}
+        per_joint |= {"friction": self.friction.viscous, "limits": self.limits.lower, "residual": self.residual.std}
         if self.residual_map is not None:
             per_joint["residual_map"] = self.residual_map.sigma
         for name, values in per_joint.items():
@@ -139,10 +134,7 @@ class RobotDescription:
 
     @cached_property
     def frames(self) -> Mapping[str, int]:
-        """The frames that `pose` and `jacobian` know, each with the row of `table` whose placement ends in it.
-
-        Rows are from -1 (base) to n + 1 (ee).
-        """
+        """The frames of `pose` and `jacobian`, each with the row of `table` whose placement ends in it, -1 for base."""
         names = ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
         return {name: row for row, name in enumerate(names, start=-1)}
 

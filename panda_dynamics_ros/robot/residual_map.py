@@ -5,9 +5,9 @@ Its prior is the residual model: a torque of standard deviation sigma_j for join
 
     k(x, x') = exp(-|x - x'|^2 / 2),    x = (q / POSTURE, TURN s, dq / SPEED),
 
-so that it depends on the posture, on the direction s of each joint's dry friction, which a joint at rest keeps
-(`dynamics.friction`), and a little on its speed. M inducing
-points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x), the statistics
+so that it depends on the posture, on the direction s of each joint's dry friction, which a joint at rest keeps, and a
+little on its speed. M inducing points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x),
+the statistics
 
     gram G = sum phi phi' / kappa,    moment B = sum phi y' / kappa
 
@@ -17,8 +17,7 @@ share one error, give mean and variance. With L^-1 G L^-T = U diag(l) U' and v =
     mean = sum_i v_i (U' L^-1 B)_ij / (l_i + r_j),    variance = sigma_j^2 (1 - sum_i v_i^2 l_i / (l_i + r_j)),
 
 r_j = (noise_j / sigma_j)^2. Far from all points v is zero, and the map returns to its prior ("deterministic training
-conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JMLR 2005). Rows can be added at any time
-and forgotten by scaling G and B, so that learning can go on.
+conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JMLR 2005).
 """
 
 import math

@@ -55,8 +55,7 @@ def library_names(library: Path = LIBRARY) -> tuple[str, ...]:
 def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
     """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
-    base, tip: first and last link of the chain in a URDF or MJCF file, see `urdf.arm_of_chain`; by default the root,
-        and the flange or the link with most joints to it (`urdf.Tree.default_tip`).
+    base, tip: ends of the chain in a URDF or MJCF file, by default the root and `urdf.Tree.default_tip`.
     Raises ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
     Raises DataFileNotFoundError: a path to a file that does not exist.
     Raises RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message names
@@ -96,8 +95,7 @@ def find_description(
 ) -> Path:
     """The file of a name in `library` or of a path; `others` are names that the caller deals with.
 
-    Raises ArgumentError: neither a library name nor a path; the message lists the names.
-    Raises DataFileNotFoundError: a path to a file that does not exist.
+    The errors are those of `read_robot`.
     """
     name, names = str(source), library_names(library)
     if name in names:
