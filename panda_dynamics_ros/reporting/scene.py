@@ -142,30 +142,21 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
 def drive_primitives(robot: RobotDescription, torques: ArrayLike) -> tuple[Primitive, ...]:
     """A ring about each joint's axis, from green over yellow to red as its torque (n,), N m, nears the limit.
 
-    It is dark where a joint is prismatic. Layer `gravity`. ArgumentError: `torques` is not a finite (n,) array.
+    It is at the joint frame's origin; halfway back along the link before it where that runs along the joint's axis, as
+    the drives of a Panda's joints 1 and 3 sit. It is dark where a joint is prismatic. Layer `gravity`. ArgumentError:
+    `torques` is not a finite (n,) array.
     """
     shares = np.abs(checks.exactly(torques, (robot.n,), "torques")) / robot.limits.effort
     primitives = []
-    for i, (T, radius) in enumerate(zip(joint_housings(robot), link_radii(robot), strict=False)):
+    for i, (placement, radius) in enumerate(zip(robot.placements, link_radii(robot), strict=False)):
+        back = -placement[:3, :3].T @ placement[:3, 3]  # the frame before, seen from this one
+        length = float(np.linalg.norm(back))
+        in_line = length > SHORTEST and abs(back[2]) > IN_LINE * length and not robot.prismatic[i]
+        T = translation([0.0, 0.0, 0.5 * back[2] if in_line else 0.0])
         red, green, blue = (float(np.interp(shares[i], SHARES, channel)) for channel in SHARE_COLOURS.T)
         colour = JOINT if robot.prismatic[i] else (red, green, blue, 1.0)
         primitives.append(_round(f"gravity/joint{i + 1}", f"joint{i + 1}", T, colour, 1.15 * radius, 0.9 * radius))
     return tuple(primitives)
-
-
-def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
-    """Where each joint is drawn: (4, 4) in the joint's frame, z along its axis.
-
-    At the frame's origin; halfway back along the link before it where that runs along the joint's axis, as the
-    drives of a Panda's joints 1 and 3 sit. (Their frames coincide with the next joint's.)
-    """
-    places = []
-    for i, T in enumerate(robot.placements):
-        back = -T[:3, :3].T @ T[:3, 3]  # the frame before, seen from this one
-        length = float(np.linalg.norm(back))
-        in_line = length > SHORTEST and abs(back[2]) > IN_LINE * length and not robot.prismatic[i]
-        places.append(translation([0.0, 0.0, 0.5 * back[2] if in_line else 0.0]))
-    return tuple(places)
 
 
 def link_radii(robot: RobotDescription) -> FloatArray:
