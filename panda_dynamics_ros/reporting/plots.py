@@ -21,7 +21,7 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.limits import JointLimits
+from panda_dynamics_ros.robot.joints import JointLimits
 from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported

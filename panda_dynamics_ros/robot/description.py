@@ -14,9 +14,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rotation_from_rpy
 from panda_dynamics_ros.robot.effort import CURRENT, KINDS, MEASURED
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")

@@ -23,9 +23,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.untrusted import read_text
 
 Robot = TypeVar("Robot", bound=RobotDescription)

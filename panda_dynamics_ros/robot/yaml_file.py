@@ -18,14 +18,13 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFound
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.effort import MEASURED
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,
     six_from_symmetric,
     symmetric_from_six,
 )
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
 from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
