@@ -48,14 +48,21 @@ PayloadCurves = Replay | SmoothedHistory
 def plot_replay(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
 ) -> list[Path]:
-    """payload.png, with these other curves, and torques.png of a replayed recording."""
+    """payload.png, with these other curves, and torques.png of a replayed recording.
+
+    The torques are what was measured, what gravity explains of it, and what arm and payload leave unexplained.
+    """
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
     title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
-    torques = result.measured_torques, result.gravity_torques
+    torques = [
+        ("measured", result.measured_torques, GREY, 0.8, "-"),
+        ("gravity of the unloaded arm", result.gravity_torques, BLUE, 1.0, "-"),
+        ("unexplained by arm and payload", result.residual, RED, 1.0, "-"),
+    ]
     return [
         plot_payload(time, {"estimate": result, **others}, output / "payload.png", title, events, result.problem),
-        plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
+        plot_columns(output / "torques.png", time, torques, title=result.problem, colour=RED),
     ]
 
 
@@ -119,18 +126,6 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             free = time + LABEL_WIDTH * duration
             place = mass_axes.get_xaxis_transform()
             mass_axes.text(time, 0.02, f" {label}", transform=place, rotation=90, fontsize=8, va="bottom")
-
-
-def plot_torques(
-    time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path, banner: str = ""
-) -> Path:
-    """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
-    curves = [
-        ("measured", measured, GREY, 0.8, "-"),
-        ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
-        ("unexplained by arm and payload", residual, RED, 1.0, "-"),
-    ]
-    return plot_columns(path, time, curves, title=banner, colour=RED)
 
 
 def plot_prediction(validation: Validation, path: Path) -> Path:
