@@ -157,7 +157,7 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
         links=tuple(body(link, f"link {i}", top["inertia_about"]) for i, link in enumerate(links, start=1)),
         T_joint_flange=transform(top.get("flange", {}), "flange"),
         T_flange_ee=transform(top.get("end_effector", {}), "end_effector"),
-        friction=Friction.of(n, **string_keys(top.get("friction", {}), "friction")),
+        friction=Friction.of(n, **mapping(top.get("friction", {}), "friction")),
         limits=_per_joint(JointLimits, top["limits"], n, "limits"),
         residual=_per_joint(ResidualModel, top["residual"], n, "residual"),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
@@ -204,7 +204,7 @@ def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
     if inertia_about not in ("com", "origin"):
         raise RobotDescriptionError(f"inertia_about: expected com or origin, got {inertia_about!r}")
     position = "first_moment" if isinstance(content, Mapping) and "first_moment" in content else "com"
-    given = mapping(content, name, ("mass", position, "inertia"))
+    given = mapping(content, name, ("mass", position, "inertia"), ())
     mass = checks.number(given["mass"], f"{name}: mass", minimum=0.0)
     vector = checks.exactly(given[position], (3,), f"{name}: {position}")
     six = checks.exactly(given["inertia"], (6,), f"{name}: inertia")
@@ -218,9 +218,14 @@ def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
     return require_physical(link, name)
 
 
-def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
-    """`content` as a mapping that has all of the `required` keys, and none but these and the `optional`."""
-    known, given = [*required, *optional], string_keys(content, name)
+def mapping(
+    content: Any, name: str, required: Iterable[str] = (), optional: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """`content` by its keys as strings: all of the `required`, and of others the `optional` only, by default any."""
+    if not isinstance(content, Mapping):
+        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
+    given = {str(key): value for key, value in content.items()}
+    known = [*required, *(given if optional is None else optional)]
     unknown = [key for key in given if key not in known]
     missing = [key for key in required if key not in given]
     if unknown:
@@ -228,13 +233,6 @@ def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable
     if missing:
         raise RobotDescriptionError(f"{name}: expected the key {missing[0]}, got {', '.join(given) or 'no key'}")
     return given
-
-
-def string_keys(content: Any, name: str) -> dict[str, Any]:
-    """`content` as a mapping whose keys are strings."""
-    if not isinstance(content, Mapping):
-        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
-    return {str(key): value for key, value in content.items()}
 
 
 def _per_joint(kind: type[PerJoint], content: Any, n: int, name: str) -> PerJoint:
@@ -332,8 +330,8 @@ def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
     path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
     with _described_by(path):
         top = mapping(read_yaml(path), "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
-        given = string_keys(top["bodies"], "bodies")
-        bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given.items()]
+        given = mapping(top["bodies"], "bodies").items()
+        bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given]
         T_flange_mount, T_mount_ee = (transform(top.get(key, {}), key) for key in ("mount", "tool"))
         whole = (reduce(add, bodies) if bodies else InertialParameters.zero()).transformed(T_flange_mount)
         return attach(robot, str(top["name"]), whole, T_flange_mount @ T_mount_ee)
