@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import dynamics
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import RobotDescription, attach, read_end_effector, read_robot
+from panda_dynamics_ros.robot import RobotDescription, attach_end_effector, read_robot
 
 
 class RobotModel(RobotDescription):
@@ -47,7 +47,6 @@ def load_robot(
     friction: str = "published",
     mounting: ArrayLike = (0.0, 0.0, 0.0),
     gravity: ArrayLike | None = None,
-    strict: bool = False,
     effort: str | None = None,
     motor_constants: ArrayLike | None = None,
     rotor_inertia: ArrayLike | None = None,
@@ -58,14 +57,11 @@ def load_robot(
         a .yaml, .urdf or MJCF (.xml) file, or the text of a URDF (ROS's `robot_description`).
     end_effector: "none", "hand" (the Franka hand), or the path of a .yaml file: its bodies become part of the last
         link, and `ee` its tool frame.
-    base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the end link
-        with most joints to it, or the flange of a hand with fingers. See `robot.urdf.read_chain` for what URDF does
-        and does not say.
+    base, tip: links between which the chain of a .urdf or .xml file is taken; by default its root, and the flange or
+        the link with most joints to it. See `robot.urdf.arm_of_chain` for what URDF does and does not say.
     friction: "published", of the library or the file, or "none", of simulated arms without friction.
     mounting: (3,), roll, pitch and yaw of the base in rad, for an arm on a wall, a ceiling or a tilted table.
     gravity: (3,), m/s^2, in the frame that `mounting` turns the base in; by default the description's.
-    strict: whether a link of a .urdf or .xml file that cannot exist is an error; by default the nearest that can is
-        taken, with a warning.
     effort: what the arm's joint states have as effort: "measured" on the links with gravity, "without_gravity",
         "actuator" torques, which accelerate the rotors, too, or motor "current" (see `robot.effort.KINDS`); by default
         the description's, or measured.
@@ -79,8 +75,8 @@ def load_robot(
     """
     if friction not in ("published", "none"):
         raise ArgumentError(f"friction: expected published or none, got {friction!r}")
-    robot = read_robot(source, RobotModel, base, tip, strict=strict).mounted(mounting, gravity)
+    robot = read_robot(source, RobotModel, base, tip).mounted(mounting, gravity)
     robot = robot.without_friction() if friction == "none" else robot
     stated: dict[str, Any] = {"effort": effort, "motor_constants": motor_constants, "rotor_inertia": rotor_inertia}
     robot = replace(robot, **{name: value for name, value in stated.items() if value is not None})
-    return attach(robot, read_end_effector(end_effector))
+    return attach_end_effector(robot, end_effector)

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions between Franka's pose formats (Roboception, "Franka Emika Pose Format", document 001).
 
-This is the module `panda_dynamics_ros.pose`. The pose of a robot's frame at joint positions q is the method
-`RobotModel.pose(q, frame)`.
-
 A pose is T_a_b, shape (..., 4, 4), translation in m. The other formats:
 
 - column-major: 16 numbers as RaceCom messages, state machines, `O_T_EE` and `F_T_EE` have them;
@@ -26,8 +23,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
-# Below this cos(y) the angles x and z turn about the same axis, and z = 0 is chosen.
-GIMBAL_LOCK = 1e-12
+GIMBAL_LOCK = 1e-12  # below this cos(y) the angles x and z turn about the same axis, and z = 0 is chosen
 
 
 def to_column_major(T: ArrayLike) -> FloatArray:
@@ -44,16 +40,10 @@ def from_column_major(a: ArrayLike) -> FloatArray:
 
     A row-major pose without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
     """
-    rows = checks.trailing(a, (16,), "a (16 floats, column-major)")
+    name = "a (16 floats, column-major; transpose a row-major matrix)"
+    rows = checks.trailing(a, (16,), name)
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
-    unit = np.array([0.0, 0.0, 0.0, 1.0])
-    misplaced = ~np.isclose(T[..., 3, :], unit, rtol=0.0, atol=1e-4).all(axis=-1)
-    if (misplaced & np.isclose(T[..., :, 3], unit, rtol=0.0, atol=1e-4).all(axis=-1)).any():
-        raise ArgumentError(
-            "a (16 floats, column-major): expected the translation in entries 12, 13 and 14, "
-            "got a row-major matrix, with the translation in entries 3, 7 and 11: transpose it"
-        )
-    return np.ascontiguousarray(checks.rigid_transform(T, "a (16 floats, column-major)"))
+    return np.ascontiguousarray(checks.rigid_transform(T, name))
 
 
 def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
@@ -92,21 +82,17 @@ def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
 
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
-    x, y, z, w = np.moveaxis(_unit(quat), -1, 0)  # s = 1
-    return _matrices(
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
-
-
-def _unit(quat: ArrayLike) -> FloatArray:
     q = checks.trailing(quat, (4,), "quat")
     largest = np.abs(q).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():
         raise ArgumentError("quat: expected a quaternion (x, y, z, w) of non-zero norm, got (0, 0, 0, 0)")
     q = q / largest  # first, so that squares neither overflow nor vanish
-    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)  # s = 1
+    return _matrices(
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
 
 
 def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
@@ -123,9 +109,8 @@ def rigid(R: FloatArray, t: FloatArray) -> FloatArray:
     try:
         shape = np.broadcast_shapes(R.shape[:-2], t.shape[:-1])
     except ValueError as error:
-        raise ArgumentError(
-            f"translation: expected a leading shape that broadcasts with {R.shape[:-2]}, got {t.shape[:-1]}"
-        ) from error
+        expected = f"a leading shape that broadcasts with {R.shape[:-2]}"
+        raise ArgumentError(f"translation: expected {expected}, got {t.shape[:-1]}") from error
     T = np.zeros((*shape, 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = R, t, 1.0
     return T

@@ -66,7 +66,7 @@ def room_of(file: Path) -> str:
 
 
 def imported_room(module: str) -> str | None:
-    """The room of a dotted name in the package: `NAME.robot.friction` is in robot, `NAME.load_robot` in __init__."""
+    """The room of a dotted name in the package: `NAME.robot.joints` is in robot, `NAME.load_robot` in __init__."""
     package, *rest = module.split(".")
     if package != NAME:
         return None

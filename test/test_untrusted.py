@@ -167,7 +167,7 @@ def test_names_that_a_terminal_would_obey_are_refused(old, new, tmp_path):
 
 def test_an_arm_of_absurd_numbers_is_refused(panda):
     for size in (1e300, 1.1 * LARGEST):
-        with pytest.raises(RobotDescriptionError, match="expected masses, lengths, inertias and gravity of at most"):
+        with pytest.raises(RobotDescriptionError, match="expected numbers of at most"):
             panda.with_payload(pdr.InertialParameters(size, (0.0, 0.0, 0.0), size * np.eye(3)))
 
 

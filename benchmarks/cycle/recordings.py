@@ -22,7 +22,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.realism import (
     PRESLIDING_SPREAD,

@@ -122,7 +122,7 @@ def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:
 
 def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> None:
     """Print and write what the nodes found, and what a replay of the recording says of its torques."""
-    from panda_dynamics_ros.reporting.plots import write_replay_files
+    from panda_dynamics_ros.reporting.plots import plot_replay
 
     bag, robot = args.output / "recording", load_robot("panda")
     write_joint_states(bag, seen.joint_states, overwrite=True)
@@ -146,7 +146,7 @@ def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> N
     bodies, exact = np.outer(is_carried, [truth.mass, *truth.com]), np.zeros((len(data.stamp), 3))
     carried = SmoothedHistory(bodies[:, 0], exact[:, 0], bodies[:, 1:], exact, is_carried)
     files = [summaries.write_summary(summary, args.output), bag]
-    files += write_replay_files(data, robot, offline, args.output, truth=carried)
+    files += plot_replay(data, robot, offline, args.output, truth=carried)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"
     rows = [
         ("stream", f"{counts} by the estimator's last report (one a second); {len(data.stamp)} recorded"),

@@ -15,8 +15,6 @@ from panda_dynamics_ros.identification import Identification, Validation, identi
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
-from panda_dynamics_ros.robot.urdf import urdf_inertials
-from panda_dynamics_ros.untrusted import replacing
 
 FIGURES = ("torque_rms", "prior_torque_rms", "cross_validated_rms", "tilt")
 EXAMPLES = "panda-dynamics identify monday.mcap tuesday.mcap --validate wednesday.mcap --report identification"
@@ -29,7 +27,6 @@ OPTIONS = [
     options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
     options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
     options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
-    options.option("--urdf", "file for the links with their inertia, as URDF", type=Path, metavar="FILE"),
     options.flag("--force", "write the result even if it is implausible"),
 ]
 
@@ -52,11 +49,6 @@ def run(args: argparse.Namespace) -> None:
     files = [fit.save(args.output, force=args.force)]
     if args.residual_map:
         files.append(args.output.with_name(f"{args.output.stem}.residual.npz"))
-    if args.urdf is not None:
-        args.urdf.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(args.urdf) as file:
-            file.write_text(urdf_inertials(fit.robot), encoding="utf-8")
-        files.append(args.urdf)
     if args.report is not None:
         from panda_dynamics_ros.reporting.plots import plot_prediction
 

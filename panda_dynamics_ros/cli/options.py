@@ -68,7 +68,6 @@ ARM = [
     option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=KINDS),
     option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
     option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
-    flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
 ]
 COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
 EPISODE = option("--episode", "of a table (default: all, one after the other)", type=int, metavar="N")

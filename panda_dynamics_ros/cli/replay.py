@@ -15,6 +15,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
@@ -22,6 +23,7 @@ from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay_bag import write_replay
+from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 EXAMPLES = """\
@@ -46,6 +48,7 @@ OPTIONS = [
     *options.VIEW,
     options.number("--rate", 1.0, "R", "speed of --view, times real time"),
     options.flag("--smooth", "estimate each payload from all samples while it was carried"),
+    options.flag("--strict", "exit with code 3 if a problem is stated"),
     options.option("--unloaded", UNLOADED, type=float, nargs="+", default=[], metavar="T"),
 ]
 
@@ -90,25 +93,27 @@ def _replay(
     for sentence in summaries.stale_loads(loads, float(data.stamp[0])):
         warnings.warn(sentence, stacklevel=2)
     summary = summaries.summary_of(data, result, segments, loads)
+    believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
+    words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events]
     rows = [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("lost", result.findings.losses),
         ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
         *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
-        *([("load that Franka has", summaries.load_text(loads))] if loads else []),
-        ("events", summaries.events_text(summary["events"], float(data.stamp[0]))),
+        *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
+        ("events", "; ".join(words) or "none"),
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
     if segments:
         tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
     args.output.mkdir(parents=True, exist_ok=True)
-    from panda_dynamics_ros.reporting.plots import write_replay_files
+    from panda_dynamics_ros.reporting.plots import plot_replay
 
     smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
     files = [
         summaries.write_summary(summary, args.output),
-        *write_replay_files(data, robot, result, args.output, **smoothed),
+        *plot_replay(data, robot, result, args.output, **smoothed),
     ]
     storage = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
     if storage != "none":

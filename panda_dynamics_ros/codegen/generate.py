@@ -16,7 +16,7 @@ from panda_dynamics_ros.codegen.arm import arm_of
 from panda_dynamics_ros.codegen.graph import OperationCount, program_of
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 
 FRICTION = "friction_torques"  # written with `friction_state`, its memory; not one of the rigid-body `FUNCTIONS`
 LANGUAGES = ("c", "python")

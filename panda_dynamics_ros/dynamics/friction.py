@@ -12,7 +12,7 @@ from panda_dynamics_ros.dynamics.kernels.batch import joint_rows
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 
 
 @compiled

@@ -73,8 +73,8 @@ from panda_dynamics_ros.estimation.regression import (
 )
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 LOADING, FLOW = 1.0, 2.0

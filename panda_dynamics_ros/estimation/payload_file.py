@@ -12,7 +12,7 @@ import yaml
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, replacing
@@ -71,7 +71,7 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         raise DataFileNotFoundError(f"{path}: {EXPECTED}, got no such file")
     try:
         content = read_yaml(path)
-    except RobotDescriptionError as error:
+    except DataError as error:
         raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
     memory = content.get("memory") if isinstance(content, dict) else None
     memory = memory if isinstance(memory, dict) else {}

@@ -32,8 +32,8 @@ from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_moment
 from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
 from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.joints import Friction
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3

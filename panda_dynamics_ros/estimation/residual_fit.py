@@ -21,8 +21,8 @@ from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
 Robot = TypeVar("Robot", bound=RobotDescription)

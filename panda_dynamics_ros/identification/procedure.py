@@ -26,10 +26,9 @@ from panda_dynamics_ros.identification.regression import LinearModel, NormalEqua
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.limits import ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, ResidualModel
 
 _IDENTIFIED = " (identified)"
 

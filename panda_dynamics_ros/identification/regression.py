@@ -40,7 +40,7 @@ from panda_dynamics_ros.errors import DataError, MissingDependencyError
 from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
-from panda_dynamics_ros.robot.limits import ResidualModel
+from panda_dynamics_ros.robot.joints import ResidualModel
 
 FRICTION_TERMS = ("viscous", "coulomb", "offset", "stribeck")
 TRANSITION = 0.1  # rad/s: width of the identified Coulomb step; Gaz's sigmoids are 0.06 to 0.2 rad/s wide

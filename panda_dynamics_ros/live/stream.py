@@ -13,7 +13,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError
 from panda_dynamics_ros.live.connection import LOST, FrankaConnection
 from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
-from panda_dynamics_ros.robot.yaml_file import EndEffector, Robot, attach
+from panda_dynamics_ros.robot.yaml_file import Robot, attach
 
 PATIENCE = 1.0  # s, from one attempt to connect again to the next
 NAP = 0.05  # s: after it a caller may do something else
@@ -24,7 +24,7 @@ SLEW = 1e-3  # s per s: by which the offset follows a clock that drifts (compute
 
 def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
     """The arm with the end effector that is set in Desk: tau_J has its weight in it."""
-    return attach(robot, EndEffector("ee", state.end_effector, state.T_flange_ee))
+    return attach(robot, "ee", state.end_effector, state.T_flange_ee)
 
 
 class FrankaStream:

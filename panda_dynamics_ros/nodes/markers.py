@@ -116,7 +116,6 @@ class RobotMarkers:
 
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
         self._samples, self._markers = samples, SceneMarkers()
-        self._scene = scenes.ArmScene(samples.robot)
         self._latest: tuple[Sample, FloatArray | None] | None = None
         self._received, self._expires = MarkerArray(), 0.0
         self.payload: Callable[[], MarkerArray] = self._last_received
@@ -140,7 +139,7 @@ class RobotMarkers:
             return
         (sample, wrench), self._latest = self._latest, None
         header = Header(stamp=sample.header_stamp, frame_id=self._samples.base_frame)
-        scene = self._scene.at(sample.q, wrench=wrench)
+        scene = scenes.arm_scene(self._samples.robot, sample.q, wrench=wrench)
         self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError, RobotDescriptionError
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
@@ -202,7 +202,7 @@ def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
             raise DataError(f"{path}: {EXPECTED}, got no regular file")
         return [_open_file(path)], []
     expected = list[str]()
-    with suppress(RobotDescriptionError, TypeError, KeyError):  # metadata.yaml is absent or something else
+    with suppress(DataError, TypeError, KeyError):  # metadata.yaml is absent or something else
         names = read_yaml(folder / "metadata.yaml")["rosbag2_bagfile_information"]["relative_file_paths"]
         expected = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
     if not expected:

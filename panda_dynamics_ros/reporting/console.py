@@ -126,8 +126,9 @@ def print_results(as_json: bool, summary: dict[str, Any], tables: Sequence[Table
 
 
 def print_table(title: str, rows: Rows) -> None:
-    """Print a table of results to standard output."""
-    _output().print(_rows_table(title, rows))
+    """Print a table of results to standard output, wide enough where it is no terminal."""
+    # File names may contain [brackets].
+    Console(markup=False, width=None if sys.stdout.isatty() else 110).print(_rows_table(title, rows))
 
 
 def _rows_table(title: str, rows: Rows, **options: Any) -> RichTable:
@@ -136,8 +137,3 @@ def _rows_table(title: str, rows: Rows, **options: Any) -> RichTable:
     for row in rows:
         table.add_row(*map(printable, row))
     return table
-
-
-def _output() -> Console:
-    """Standard output, wide enough for the tables where it is no terminal; file names may contain [brackets]."""
-    return Console(markup=False, width=None if sys.stdout.isatty() else 110)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as PNG files: a run, torques, an identification, motions; and a run's payload over time as CSV.
+"""Pictures as PNG files: a run, torques, an identification, motions.
 
 They have the package's own style: neither the user's settings nor a file of the working folder change it.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import SmoothedHistory
@@ -22,7 +21,7 @@ from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.limits import JointLimits
+from panda_dynamics_ros.robot.joints import JointLimits
 from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
@@ -36,7 +35,6 @@ COLOURS = (GREY, RED, BLUE, GREEN)
 STYLES = {"estimate": (BLUE, "-"), "smoothed": (ORANGE, "-."), "truth": (RED, "--")}
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
-COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
 
 styled = matplotlib.rc_context(
     {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
@@ -47,28 +45,25 @@ PayloadCurves = Replay | SmoothedHistory
 """Has mass (N,), kg, com (N, 3), m, their standard deviations, and com_is_known (N,)."""
 
 
-def write_replay_files(
+def plot_replay(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
 ) -> list[Path]:
-    """payload.png, with these other curves, torques.png and payload.csv of a replayed recording."""
+    """payload.png, with these other curves, and torques.png of a replayed recording.
+
+    The torques are what was measured, what gravity explains of it, and what arm and payload leave unexplained.
+    """
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
     title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
-    torques = result.measured_torques, result.gravity_torques
+    torques = [
+        ("measured", result.measured_torques, GREY, 0.8, "-"),
+        ("gravity of the unloaded arm", result.gravity_torques, BLUE, 1.0, "-"),
+        ("unexplained by arm and payload", result.residual, RED, 1.0, "-"),
+    ]
     return [
         plot_payload(time, {"estimate": result, **others}, output / "payload.png", title, events, result.problem),
-        plot_torques(time, *torques, result.residual, output / "torques.png", result.problem),
-        write_curves(time[result.published], result, result.published, output / "payload.csv"),
+        plot_columns(output / "torques.png", time, torques, title=result.problem, colour=RED),
     ]
-
-
-def write_curves(time: FloatArray, curves: PayloadCurves, rows: NDArray[np.intp], path: Path) -> Path:
-    """The rows (K,) of the curves at the times (K,), s, as CSV."""
-    com, com_std = (np.where(curves.com_is_known[:, None], each, np.nan) for each in (curves.com, curves.com_std))
-    table = np.column_stack((time, np.column_stack((curves.mass, curves.mass_std, com, com_std))[rows]))
-    with replacing(path) as file:
-        np.savetxt(file, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
-    return path
 
 
 @styled
@@ -82,15 +77,14 @@ def plot_payload(
 ) -> Path:
     """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
 
-    `curves` are by their names in the legend; `banner` is what a reader has to know first, above the
-    title.
+    `curves` are by their names in `STYLES`; `banner` is what a reader has to know first, above the title.
     """
     figure = Figure(figsize=(10.0, 6.5), layout="constrained")
     mass_axes, com_axes = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     top, known = 0.0, False
-    for (name, each), other in zip(curves.items(), cycle(STYLES.values()), strict=False):
-        colour, line = STYLES.get(name, other)
-        plot_band(mass_axes, time, each.mass, each.mass_std, colour, name, linestyle=line)
+    for name, each in curves.items():
+        colour, line = STYLES[name]
+        _plot_band(mass_axes, time, each.mass, each.mass_std, color=colour, linestyle=line, label=name)
         top = max(top, float(np.nanmax(each.mass)))
         if each.com_is_known.mean() < SHORTEST_SHOWN:
             continue
@@ -98,13 +92,11 @@ def plot_payload(
         for axis, com_colour in enumerate((RED, GREEN, BLUE)):
             com, std = (np.where(unknown, np.nan, 1e3 * part[:, axis]) for part in (each.com, each.com_std))
             label = f"CoM {'xyz'[axis]}" + (f", {name}" if len(curves) > 1 else "")
-            plot_band(com_axes, time, com, std, com_colour, label, linestyle=line)
+            _plot_band(com_axes, time, com, std, color=com_colour, linestyle=line, label=label)
     # After a change the band is that of the prior, wider than any payload: the scale follows the estimate.
-    mass_axes.set_ylim(-0.25 - 0.1 * top, max(0.5, 1.35 * top))
-    mass_axes.set_ylabel("payload mass (kg), 95 % band")
+    mass_axes.set(ylim=(-0.25 - 0.1 * top, max(0.5, 1.35 * top)), ylabel="payload mass (kg), 95 % band")
     mass_axes.legend(loc="upper left", fontsize=9, framealpha=0.9)
-    com_axes.set_ylabel("CoM in the flange frame (mm)")
-    com_axes.set_xlabel("time (s)")
+    com_axes.set(xlabel="time (s)", ylabel="CoM in the flange frame (mm)")
     if known:
         com_axes.legend(loc="upper left", fontsize=9, ncols=3, framealpha=0.9)
     else:
@@ -116,19 +108,11 @@ def plot_payload(
     return save(figure, path, dpi=130)
 
 
-def plot_band(
-    axes: Axes,
-    time: FloatArray,
-    value: FloatArray,
-    std: FloatArray,
-    colour: str,
-    label: str,
-    linestyle: str = "-",
-) -> None:
+def _plot_band(axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray, *, color: str, **line: Any) -> None:
     """A curve with its 95 % band."""
     band = NORMAL_95 * std
-    axes.fill_between(time, value - band, value + band, color=colour, alpha=0.15, linewidth=0)
-    axes.plot(time, value, color=colour, linewidth=1.5, linestyle=linestyle, label=label)
+    axes.fill_between(time, value - band, value + band, color=color, alpha=0.15, linewidth=0)
+    axes.plot(time, value, color=color, linewidth=1.5, **line)
     axes.grid(alpha=0.25)
 
 
@@ -140,21 +124,8 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:
             free = time + LABEL_WIDTH * duration
-            mass_axes.text(
-                time, 0.02, f" {label}", transform=mass_axes.get_xaxis_transform(), rotation=90, fontsize=8, va="bottom"
-            )
-
-
-def plot_torques(
-    time: FloatArray, measured: FloatArray, model: FloatArray, residual: FloatArray, path: Path, banner: str = ""
-) -> Path:
-    """Measured torque, what gravity explains of it, and what arm and payload leave unexplained, per joint."""
-    curves = [
-        ("measured", measured, GREY, 0.8, "-"),
-        ("gravity of the unloaded arm", model, BLUE, 1.0, "-"),
-        ("unexplained by arm and payload", residual, RED, 1.0, "-"),
-    ]
-    return plot_columns(path, time, curves, title=banner, colour=RED)
+            place = mass_axes.get_xaxis_transform()
+            mass_axes.text(time, 0.02, f" {label}", transform=place, rotation=90, fontsize=8, va="bottom")
 
 
 def plot_prediction(validation: Validation, path: Path) -> Path:

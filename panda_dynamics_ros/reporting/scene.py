@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,26 +97,22 @@ class Scene:
         return T
 
 
-class ArmScene:
-    """Makes the scenes of one arm, `robot`, with the end effector to show."""
+def arm_scene(
+    robot: RobotDescription, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None
+) -> Scene:
+    """The arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
 
-    def __init__(self, robot: RobotDescription) -> None:
-        self._robot, self._arm = robot, arm_primitives(robot)
-
-    def at(self, q: ArrayLike, estimate: PayloadEstimate | None = None, wrench: ArrayLike | None = None) -> Scene:
-        """Arm with gravity torques at joint positions q (n,), rad; payload and contact where given.
-
-        `wrench` (6,), N and N m, force first, acts on the flange at its origin, in base axes. ArgumentError: `q` or
-        `wrench` is not finite or of another shape.
-        """
-        robot = self._robot
-        frames = {frame: pose(robot, q, frame) for frame in robot.frames}
-        drives = drive_primitives(robot, gravity_torques(robot, q))
-        carried = payload_primitives(estimate) if estimate is not None else ()
-        touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
-        return Scene(frames, (*self._arm, *drives, *carried, *touching))
+    `wrench` (6,), N and N m, force first, acts on the flange at its origin, in base axes. ArgumentError: `q` or
+    `wrench` is not finite or of another shape.
+    """
+    frames = {frame: pose(robot, q, frame) for frame in robot.frames}
+    drives = drive_primitives(robot, gravity_torques(robot, q))
+    carried = payload_primitives(estimate) if estimate is not None else ()
+    touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
+    return Scene(frames, (*arm_primitives(robot), *drives, *carried, *touching))
 
 
+@lru_cache(maxsize=8)
 def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     """Links, centres of mass and end effector, each in its own frame: the same at every joint position.
 
@@ -128,7 +124,7 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
         _round("arm/plate", "flange", translation([0.0, 0.0, -0.006]), JOINT, FLANGE_RADIUS, 0.012),
     ]
     # A tube from each frame to the next; the first one stands on the base.
-    for (frame, _), end, radius in zip(pairwise(robot.frames[:-1]), ends, link_radii(robot), strict=True):
+    for frame, end, radius in zip(robot.frames, ends, link_radii(robot), strict=False):
         distance = float(np.linalg.norm(end))
         start = end * (radius / distance) if frame == "base" and distance > radius else np.zeros(3)
         length = float(np.linalg.norm(end - start))
@@ -146,30 +142,21 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
 def drive_primitives(robot: RobotDescription, torques: ArrayLike) -> tuple[Primitive, ...]:
     """A ring about each joint's axis, from green over yellow to red as its torque (n,), N m, nears the limit.
 
-    It is dark where a joint is prismatic. Layer `gravity`. ArgumentError: `torques` is not a finite (n,) array.
+    It is at the joint frame's origin; halfway back along the link before it where that runs along the joint's axis, as
+    the drives of a Panda's joints 1 and 3 sit. It is dark where a joint is prismatic. Layer `gravity`. ArgumentError:
+    `torques` is not a finite (n,) array.
     """
     shares = np.abs(checks.exactly(torques, (robot.n,), "torques")) / robot.limits.effort
     primitives = []
-    for i, (T, radius) in enumerate(zip(joint_housings(robot), link_radii(robot), strict=False)):
+    for i, (placement, radius) in enumerate(zip(robot.placements, link_radii(robot), strict=False)):
+        back = -placement[:3, :3].T @ placement[:3, 3]  # the frame before, seen from this one
+        length = float(np.linalg.norm(back))
+        in_line = length > SHORTEST and abs(back[2]) > IN_LINE * length and not robot.prismatic[i]
+        T = translation([0.0, 0.0, 0.5 * back[2] if in_line else 0.0])
         red, green, blue = (float(np.interp(shares[i], SHARES, channel)) for channel in SHARE_COLOURS.T)
         colour = JOINT if robot.prismatic[i] else (red, green, blue, 1.0)
         primitives.append(_round(f"gravity/joint{i + 1}", f"joint{i + 1}", T, colour, 1.15 * radius, 0.9 * radius))
     return tuple(primitives)
-
-
-def joint_housings(robot: RobotDescription) -> tuple[FloatArray, ...]:
-    """Where each joint is drawn: (4, 4) in the joint's frame, z along its axis.
-
-    At the frame's origin; halfway back along the link before it where that runs along the joint's axis, as the
-    drives of a Panda's joints 1 and 3 sit. (Their frames coincide with the next joint's.)
-    """
-    places = []
-    for i, T in enumerate(robot.placements):
-        back = -T[:3, :3].T @ T[:3, 3]  # the frame before, seen from this one
-        length = float(np.linalg.norm(back))
-        in_line = length > SHORTEST and abs(back[2]) > IN_LINE * length and not robot.prismatic[i]
-        places.append(translation([0.0, 0.0, 0.5 * back[2] if in_line else 0.0]))
-    return tuple(places)
 
 
 def link_radii(robot: RobotDescription) -> FloatArray:

@@ -105,11 +105,6 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
     return found
 
 
-def load_text(loads: list[dict[str, Any]]) -> str:
-    """All loads in a line."""
-    return "; ".join(f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads) + " (95 %)"
-
-
 def stale_loads(loads: list[dict[str, Any]], origin: float) -> list[str]:
     """A sentence for each load that is stale, with times since the stamp `origin`, s."""
     return [
@@ -135,12 +130,6 @@ def event_entries(
         after = {"mass_after_2s": float(mass[later]), "com_after_2s": floats(com[later])}
         entries.append({"stamp": float(at - origin), "kind": kind, **after})
     return entries
-
-
-def events_text(entries: Sequence[dict[str, Any]], origin: float) -> str:
-    """The detected events in a line, with times since the stamp `origin`, s."""
-    kinds = ((entry["kind"].removeprefix("detected_"), entry["stamp"] - origin) for entry in entries)
-    return "; ".join(f"{EVENT_WORDS.get(kind, kind)} at {time:.2f} s" for kind, time in kinds) or "none"
 
 
 def write_summary(summary: dict[str, Any], output: Path) -> Path:

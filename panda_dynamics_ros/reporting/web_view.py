@@ -19,7 +19,7 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
-from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, ArmScene, Primitive, Scene
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, Primitive, Scene, arm_scene
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
@@ -58,7 +58,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         self._server = serve(port)
         self.url = f"http://localhost:{self._server.get_port()}"
         self.robot = robot
-        self._maker, self._history, self._text_time = ArmScene(robot), History(), -math.inf
+        self._text_time, self._points = -math.inf, list[tuple[float, ...]]()
         self._nodes: dict[tuple[str, int], Any] = {}  # viser's, by `_key`
         self._charts: dict[str, Any] = {}
         scene, gui, camera = self._server.scene, self._server.gui, self._server.initial_camera
@@ -90,7 +90,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         base axes, where it is known; `remark` anything else worth a line.
         """
         with self._server.atomic():
-            self._show_scene(self._maker.at(q, estimate, wrench))
+            self._show_scene(arm_scene(self.robot, q, estimate, wrench))
             if 0.0 <= time_s - self._text_time < TEXT_PERIOD:
                 return
             self._text_time = time_s
@@ -101,11 +101,12 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
                 f"{HEADING}Gravity torques, share of the limit</div>{_bars(torques / self.robot.limits.effort)}"
                 f"{HEADING}{time_s:.1f} s&ensp;{html.escape(remark)}</div>{'<br>'.join(lines)}</div>"
             )
-            self._history.add(time_s, estimate)
+            self._points.append(chart_point(time_s, estimate))
+            mass, com = chart_columns(self._points)
             title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
-            self._draw("mass", self._history.mass_columns(), title, curves, bands=({"series": (2, 1), "fill": BAND},))
+            self._draw("mass", mass, title, curves, bands=({"series": (2, 1), "fill": BAND},))
             title = "centre of mass, mm (x red, y green, z blue)"
-            self._draw("com", self._history.com_columns(), title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+            self._draw("com", com, title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
@@ -165,35 +166,24 @@ def _colour(primitive: Primitive) -> tuple[tuple[int, ...], float | None]:
     return tuple(round(255.0 * channel) for channel in rgb), None if opacity == 1.0 else opacity
 
 
-class History:
-    """The estimate over time for the charts: some hundreds of points, however long a run takes."""
+def chart_point(time_s: float, estimate: PayloadEstimate) -> tuple[float, ...]:
+    """Of both charts: time, s, mass and half its interval, kg, centre of mass, mm, nan where it is not known."""
+    com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
+    return time_s, estimate.mass, estimate.mass_margin, *com
 
-    def __init__(self) -> None:
-        self._rows: list[tuple[float, ...]] = []
 
-    def add(self, time_s: float, estimate: PayloadEstimate) -> None:
-        """Add a point."""
-        com = 1e3 * estimate.com if estimate.com_is_known else np.full(3, np.nan)
-        self._rows.append((time_s, estimate.mass, estimate.mass_margin, *com))
+def chart_columns(points: Sequence[tuple[float, ...]]) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """Columns of the charts, of some hundreds of the points however long a run takes.
 
-    def _columns(self) -> FloatArray:
-        """(6, k): every point, or every second, third.."""
-        return np.array(self._rows[:: 1 + len(self._rows) // MOST_POINTS]).T.copy()
-
-    def com_columns(self) -> tuple[FloatArray, ...]:
-        """Time, s, and the centre of mass, mm, where it is known."""
-        columns = self._columns()[[0, 3, 4, 5]]
-        return tuple(columns[:, np.isfinite(columns[-1])])
-
-    def mass_columns(self) -> tuple[FloatArray, ...]:
-        """Time, s; both edges of the 95 % band and the estimate, kg.
-
-        After a change the band is that of the prior, wider than any payload. It is cut off well above the heaviest
-        mass, since the chart's scale follows the numbers that it gets.
-        """
-        time_s, mass, margin = self._columns()[:3]
-        top = 1.3 * max(0.5, float(mass.max()))
-        return time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), mass
+    Of the mass time, s, both edges of the 95 % band and the estimate, kg; of the centre of mass time, s, and x, y, z,
+    mm, where it is known. After a change the band is that of the prior, wider than any payload. It is cut off well
+    above the heaviest mass, since the chart's scale follows the numbers that it gets.
+    """
+    columns = np.array(points[:: 1 + len(points) // MOST_POINTS]).T.copy()  # every point, or every second, third ..
+    time_s, mass, margin = columns[:3]
+    top = 1.3 * max(0.5, float(mass.max()))
+    known = columns[[0, 3, 4, 5]][:, np.isfinite(columns[-1])]
+    return (time_s, np.maximum(mass - margin, -0.25 * top), np.minimum(mass + margin, top), mass), tuple(known)
 
 
 def play_replay(data: JointDataset, result: Replay, view: WebView, rate: float = 1.0) -> None:

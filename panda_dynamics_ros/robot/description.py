@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Description of an arm: a serial chain of joints and links, with friction and limits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -12,10 +13,9 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rotation_from_rpy
-from panda_dynamics_ros.robot.effort import MEASURED, checked_constants
-from panda_dynamics_ros.robot.friction import Friction
+from panda_dynamics_ros.robot.effort import CURRENT, KINDS, MEASURED
 from panda_dynamics_ros.robot.inertial import InertialParameters
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")
@@ -77,13 +77,8 @@ class RobotDescription:
         n = len(self.joint_names)
         if n == 0 or len(set(self.joint_names)) != n:
             raise RobotDescriptionError(f"joint_names: expected distinct names, got {list(self.joint_names)}")
-        per_joint: dict[str, Any] = {
-            "links": self.links,
-            "prismatic": self.prismatic,
-            "friction": self.friction.viscous,
-            "limits": self.limits.lower,
-            "residual": self.residual.std,
-        }
+        per_joint: dict[str, Any] = {"links": self.links, "prismatic": self.prismatic}
+        per_joint |= {"friction": self.friction.viscous, "limits": self.limits.lower, "residual": self.residual.std}
         if self.residual_map is not None:
             per_joint["residual_map"] = self.residual_map.sigma
         for name, values in per_joint.items():
@@ -97,17 +92,18 @@ class RobotDescription:
             checks.rigid_transform(getattr(self, name), name)
         if (self.rotor_inertia < 0.0).any():
             raise ArgumentError(f"rotor_inertia: expected no negative number, got {self.rotor_inertia.tolist()}")
-        object.__setattr__(self, "motor_constants", checked_constants(self.effort, self.motor_constants, n))
+        if self.effort not in KINDS:
+            raise ArgumentError(f"effort: expected one of {', '.join(KINDS)}, got {self.effort!r:.60}")
+        given = checks.read_only(checks.real_array(self.motor_constants, "motor_constants"))
+        object.__setattr__(self, "motor_constants", given)
+        if given.shape != ((n,) if self.effort == CURRENT else (0,)) or not given.all():
+            wanted = f"{n} numbers other than zero" if self.effort == CURRENT else "none"
+            raise ArgumentError(f"motor_constants: expected {wanted} for effort {self.effort}, got {given.tolist()}")
         if (largest := np.abs(self.table).max()) > LARGEST:
-            raise RobotDescriptionError(
-                f"expected masses, lengths, inertias and gravity of at most {LARGEST:g} in SI units, got {largest:g}"
-            )
+            raise RobotDescriptionError(f"expected numbers of at most {LARGEST:g} in SI units, got {largest:g}")
 
     def __repr__(self) -> str:
-        kinds = f"{self.n} joints" + (f", {sum(self.prismatic)} of them slide" if any(self.prismatic) else "")
-        chain = f", {self.base_link} to {self.flange_link}" if self.base_link and self.flange_link else ""
-        mass = sum(link.mass for link in self.links)
-        return f"{type(self).__name__}({self.name!r}: {kinds}{chain}, {mass:.3g} kg, effort {self.effort})"
+        return f"{type(self).__name__}({self.name!r}: {self.n} joints, effort {self.effort})"
 
     @cached_property
     def n(self) -> int:
@@ -135,20 +131,17 @@ class RobotDescription:
         table[self.n + 2, TRANSLATION:PRISMATIC] = self.gravity
         return checks.read_only(table)
 
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Names of the frames that `pose` and `jacobian` know."""
-        return ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+    @cached_property
+    def frames(self) -> Mapping[str, int]:
+        """The frames of `pose` and `jacobian`, each with the row of `table` whose placement ends in it, -1 for base."""
+        names = ("base", *(f"joint{i + 1}" for i in range(self.n)), "flange", "ee")
+        return {name: row for row, name in enumerate(names, start=-1)}
 
     def frame_index(self, frame: str) -> int:
-        """Row of `table` whose placement ends in `frame`, from -1 (base) to n + 1 (ee)."""
-        if not isinstance(frame, str) or frame not in self._frame_rows:
+        """The row of a frame; an ArgumentError lists those there are."""
+        if not isinstance(frame, str) or frame not in self.frames:
             raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
-        return self._frame_rows[frame]
-
-    @cached_property
-    def _frame_rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.frames, start=-1)}
+        return self.frames[frame]
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
         """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
@@ -157,9 +150,7 @@ class RobotDescription:
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
         if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
-            raise ArgumentError(
-                f"frame: expected one fixed in the last link (joint{self.n}, flange, ee), got {frame!r}"
-            )
+            raise ArgumentError(f"frame: expected one in the last link (joint{self.n}, flange, ee), got {frame!r}")
         if frame == f"joint{self.n}":
             return np.eye(4)
         return self.T_joint_flange if frame == "flange" else self.T_joint_flange @ self.T_flange_ee

@@ -51,9 +51,7 @@ def resolve_joint_names(
         return complete[0]
     if complete:
         candidates = ", ".join(f"{names[0]}..{n}" for names in complete)
-        raise ArgumentError(
-            f"arm_prefix: expected the prefix of one arm (or joint_names), got {candidates} to choose from"
-        )
+        raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {candidates}")
     wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}, or <name>joint1 .. {n}"
     beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
     raise SampleError(f"names: expected {wanted}{beginning}, got {listed(available_names, 'names')}", MISSING_JOINTS)
@@ -116,13 +114,10 @@ class JointMapping:
     def _index_of(self, names: tuple[str, ...]) -> NDArray[np.intp]:
         missing = [name for name in self.joint_names if name not in names]
         if missing:
-            raise SampleError(
-                f"names: expected {', '.join(missing)} among the joints, got {listed(names, 'names')}", MISSING_JOINTS
-            )
-        repeated = [name for name in self.joint_names if names.count(name) > 1]
+            raise SampleError(f"names: expected {', '.join(missing)}, got {listed(names, 'names')}", MISSING_JOINTS)
+        repeated = ", ".join(name for name in self.joint_names if names.count(name) > 1)
         if repeated:
-            again = ", ".join(repeated)
-            raise SampleError(f"names: expected each joint once, got {again} repeatedly", "repeated joints")
+            raise SampleError(f"names: expected each joint once, got {repeated} repeatedly", "repeated joints")
         return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
 
 

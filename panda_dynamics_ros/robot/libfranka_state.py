@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a Franka as Python bindings of libfranka give it: pylibfranka, panda-python, franky, franka-rs.
 
-All have the attributes of libfranka's `RobotState`, but not its types. Poses are sequences of 16 numbers in
-column-major order, (4, 4) arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are
-members of an enumeration or words; errors are objects with a flag for each error or lists of names. No binding is
-imported here.
+All have the attributes of libfranka's `RobotState`, but not its types. Poses are 16 numbers, column-major, (4, 4)
+arrays or objects with a `matrix`; times are objects with `to_sec()` or seconds; modes are members of an enumeration or
+words; errors are objects with a flag for each error or lists of names. No binding is imported here.
 """
 
 import re
@@ -40,9 +39,8 @@ def sample_of(state: Any) -> StateSample:
 
 @dataclass(frozen=True, eq=False)
 class FrankaState:
-    """What this package takes from a libfranka RobotState, read when it is asked for.
+    """What this package takes from a libfranka RobotState, the binding's object `raw`, when it is asked for.
 
-    raw: the binding's own object.
     Raises ArgumentError: by each property, where the attributes behind it are missing or malformed.
     """
 
@@ -98,9 +96,8 @@ def _attribute(state: Any, name: str) -> Any:
     try:
         return getattr(state, name)
     except AttributeError as error:
-        raise ArgumentError(
-            f"state: expected a libfranka RobotState, got {type(state).__name__} without {name}"
-        ) from error
+        got = f"{type(state).__name__} without {name}"
+        raise ArgumentError(f"state: expected a libfranka RobotState, got {got}") from error
 
 
 def _joints(state: Any, name: str) -> FloatArray:
@@ -109,7 +106,7 @@ def _joints(state: Any, name: str) -> FloatArray:
 
 
 def _transform(state: Any, name: str) -> FloatArray:
-    """A pose, whose float32 entries have come over the wire; numbers in a row are column by column."""
+    """A pose; numbers in a row are column by column."""
     given = _attribute(state, name)
     value = np.asarray(getattr(given, "matrix", given), dtype=np.float64)
     return checks.exactly(value.reshape(4, 4, order="F") if value.shape == (16,) else value, (4, 4), f"state.{name}")

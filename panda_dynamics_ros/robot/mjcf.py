@@ -46,7 +46,7 @@ def parse_mjcf(path: Path) -> Tree:
     joints: list[Joint] = []
 
     def fixed_or_moved(link: str, parent: str, T: FloatArray, **joint: Any) -> None:
-        world[link], links[link] = T, None
+        world[link], links[link] = T, InertialParameters.zero()
         joint = joint or {"name": f"{link}_fixed", "kind": "fixed", "axis": np.array([0.0, 0.0, 1.0])}
         joints.append(Joint(parent=parent, child=link, T_parent_child=np.linalg.inv(world[parent]) @ T, **joint))
 
@@ -68,7 +68,7 @@ def parse_mjcf(path: Path) -> Tree:
         if name.endswith(FLANGES) and name not in links:
             T = rigid(data.site_xmat[index].reshape(3, 3), data.site_xpos[index])
             fixed_or_moved(name, names[model.site_bodyid[index]], T)
-    return Tree(path.stem, links, joints, model.opt.gravity.copy())
+    return Tree(path.stem, links, joints, model.opt.gravity)
 
 
 def _compiled(path: Path, folder: Path) -> Path:
@@ -87,20 +87,17 @@ def _compiled(path: Path, folder: Path) -> Path:
     return target
 
 
-def main() -> str | None:
+def main() -> None:
     """Compile a file: a few characters of MJCF can take any memory and time, or end the process that reads them."""
     mujoco, (path, target) = import_optional("mujoco", "mujoco"), sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    try:
-        spec = mujoco.MjSpec.from_file(path)
-        spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
-        model = spec.compile()
-        model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
-        mujoco.MjData(model)
-        mujoco.mj_saveModel(model, target, None)
-    except (ValueError, MemoryError, mujoco.FatalError) as error:
-        return str(error)
-    return None
+    sys.tracebacklimit = 0  # of an error the caller shows kind and message
+    spec = mujoco.MjSpec.from_file(path)
+    spec.nuserdata = 0  # which may be of any size, and is nothing to an arm
+    model = spec.compile()
+    model.names.decode()  # mujoco takes names of any bytes, and fails where one is read
+    mujoco.MjData(model)
+    mujoco.mj_saveModel(model, target, None)
 
 
 def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, Any]:

@@ -5,9 +5,9 @@ Its prior is the residual model: a torque of standard deviation sigma_j for join
 
     k(x, x') = exp(-|x - x'|^2 / 2),    x = (q / POSTURE, TURN s, dq / SPEED),
 
-so that it depends on the posture, on the direction s of each joint's dry friction, which a joint at rest keeps
-(`dynamics.friction`), and a little on its speed. M inducing
-points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x), the statistics
+so that it depends on the posture, on the direction s of each joint's dry friction, which a joint at rest keeps, and a
+little on its speed. M inducing points Z stand for the states that were seen. With K = k(Z, Z) = L L' and k = k(Z, x),
+the statistics
 
     gram G = sum phi phi' / kappa,    moment B = sum phi y' / kappa
 
@@ -17,8 +17,7 @@ share one error, give mean and variance. With L^-1 G L^-T = U diag(l) U' and v =
     mean = sum_i v_i (U' L^-1 B)_ij / (l_i + r_j),    variance = sigma_j^2 (1 - sum_i v_i^2 l_i / (l_i + r_j)),
 
 r_j = (noise_j / sigma_j)^2. Far from all points v is zero, and the map returns to its prior ("deterministic training
-conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JMLR 2005). Rows can be added at any time
-and forgotten by scaling G and B, so that learning can go on.
+conditional" with the exact prior variance: Quinonero-Candela and Rasmussen, JMLR 2005).
 """
 
 import math
@@ -30,7 +29,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, RobotDescriptionError
+from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.untrusted import read_npz, replacing
 
 POSTURE, SPEED = 0.6, 1.0
@@ -80,27 +79,23 @@ class ResidualMap:
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
             raise ArgumentError("residual map: rows, square: expected no negative number, got one")
-        scale = float(np.trace(self.gram))
-        if np.abs(self.gram - self.gram.T).max(initial=0.0) > 1e-9 * max(scale, 0.0):
-            raise ArgumentError("residual map: gram: expected a symmetric matrix, got another")
-        if size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * max(scale, 0.0):
-            raise ArgumentError("residual map: gram: expected no negative eigenvalue, got one")
+        scale = max(float(np.trace(self.gram)), 0.0)
+        asymmetry = np.abs(self.gram - self.gram.T).max(initial=0.0)
+        if asymmetry > 1e-9 * scale or (size and np.linalg.eigvalsh(self.gram)[0] < -1e-6 * scale):
+            raise ArgumentError("residual map: gram: expected a symmetric positive semi-definite matrix, got another")
 
     @cached_property
     def noise(self) -> FloatArray:
         """(n,), N m, standard deviation of the quick noise, after the estimator's filters: the most likely one."""
-        tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma
-        likelihood = np.array([self._log_likelihood(noise) for noise in tried])
-        return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
-
-    def _log_likelihood(self, noise: FloatArray) -> FloatArray:
-        """log p(rows) of each joint (n,), but for a constant."""
         transform, eigenvalues = self._directions
-        total = eigenvalues[:, None] + (noise / self.sigma) ** 2
-        explained = ((transform.T @ self.moment) ** 2 / total).sum(axis=0)
-        freedom = np.log(total * (self.sigma / noise) ** 2).sum(axis=0)
-        likelihood: FloatArray = -0.5 * ((self.square - explained) / noise**2 + freedom) - self.rows * np.log(noise)
-        return likelihood
+        tried = np.geomspace(0.01, 1.0, 25)[:, None] * self.sigma  # (25, n)
+        ratio = (tried / self.sigma)[:, None, :] ** 2
+        total = eigenvalues[:, None] + ratio  # (25, M, n)
+        explained = ((transform.T @ self.moment) ** 2 / total).sum(axis=1)
+        freedom = np.log(total / ratio).sum(axis=1)
+        # log p(rows), but for a constant
+        likelihood = -0.5 * ((self.square - explained) / tried**2 + freedom) - self.rows * np.log(tried)
+        return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
 
     @cached_property
     def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -163,15 +158,10 @@ def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
 def read_residual_map(path: Path) -> ResidualMap:
     """The map of a file that `write_residual_map` wrote. Reading it runs no code.
 
-    Raises RobotDescriptionError: there is no such file, or it holds something else; the message names it.
+    Raises DataError: there is no such file, or it holds something else; the message names it.
+    Raises ArgumentError: an array is not as `ResidualMap` demands.
     """
-    names = {field.name for field in fields(ResidualMap)}
-    try:
-        content = read_npz(path, LARGEST_FILE)
-        if content.keys() != names:
-            raise DataError(f"{path}: expected a residual map (of identify --residual-map), got something else")
-        return ResidualMap(**content)
-    except DataError as error:
-        raise RobotDescriptionError(str(error)) from error
-    except ArgumentError as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
+    content = read_npz(path, LARGEST_FILE)
+    if content.keys() != {field.name for field in fields(ResidualMap)}:
+        raise DataError(f"{path}: expected a residual map (of identify --residual-map), got something else")
+    return ResidualMap(**content)

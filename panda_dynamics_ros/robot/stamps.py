@@ -2,8 +2,7 @@
 """Stamps of samples, and what a stream of them delivers: rate, losses, disorder, rejections.
 
 Stamps are seconds in a double to compute with, and whole nanoseconds as messages carry them. A double since 1970 is a
-multiple of 0.24 microseconds: nanoseconds are rounded by the conversion to it, but the double itself is exact in
-nanoseconds and comes back from them.
+multiple of 0.24 microseconds: nanoseconds are rounded to it, but it comes back from its own nanoseconds.
 """
 
 import math

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial arms from URDF: links and joints as a tree, the chain between two of its links as an arm; and back to URDF.
+"""Serial arms from URDF: links and joints as a tree, and the chain between two of its links as an arm.
 
-XML is read by the standard library behind defusedxml, which refuses entities. Libraries for URDF cost more than they
-save here: yourdfpy and urchin need trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py (2021)
-prints what is wrong and goes on. What URDF means is most of this file, and no library says it of an arm's chain.
+XML is read behind defusedxml, which refuses entities. Libraries for URDF would save little: yourdfpy and urchin need
+trimesh, let lxml follow entities and take `nan` for a mass; urdf-parser-py prints what is wrong and goes on.
 """
 
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -17,24 +16,18 @@ from typing import Any, TypeVar
 
 import defusedxml.ElementTree
 import numpy as np
-from defusedxml import DefusedXmlException
+from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
 from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.friction import Friction
-from panda_dynamics_ros.robot.inertial import (
-    InertialParameters,
-    require_physical,
-    six_from_symmetric,
-    symmetric_from_six,
-)
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
+from panda_dynamics_ros.untrusted import read_text
 
 Robot = TypeVar("Robot", bound=RobotDescription)
-Source = TypeVar("Source", Path, Path | str)
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -53,7 +46,7 @@ RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5
 class Joint:
     """One joint: child's frame in its parent's at zero position (4, 4), unit axis (3,) in the child's frame.
 
-    `limit` (None: no such element) and `dynamics` are the file's attributes: those off the chain may be wrong.
+    `limit` and `dynamics` are the file's attributes: those off the chain may be wrong.
     """
 
     name: str
@@ -62,51 +55,45 @@ class Joint:
     child: str
     T_parent_child: FloatArray
     axis: FloatArray
-    limit: Mapping[str, Any] | None = None
+    limit: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Mapping[str, Any] = field(default_factory=dict)
-    mimics: str | None = None
+    is_mimicking: bool = False
 
 
-@dataclass(frozen=True, eq=False)
 class Tree:
     """Links (None: one without an inertial tag), each in its link frame, joints, gravity in the root link (m/s^2).
 
+    `above` has the joint that carries a link, `below` those that it carries; `root` is the link that none carries.
     Raises RobotDescriptionError: it is not a tree; the message names the joint or the link.
     """
 
-    name: str
-    links: Mapping[str, InertialParameters | None]
-    joints: Iterable[Joint]
-    gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    above: dict[str, Joint] = field(init=False, default_factory=dict)
-    below: dict[str, list[Joint]] = field(init=False, default_factory=dict)
-    root: str = field(init=False)  # the link that is no joint's child
-
-    def __post_init__(self) -> None:
-        if not 0 < len(self.links) <= MOST_LINKS:
-            raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(self.links) or 'none'}")
-        self.below.update({link: [] for link in self.links})
-        names = set()
-        for joint in self.joints:
-            if joint.name in names:
-                raise RobotDescriptionError(f"joint {joint.name}: expected one joint of this name, got two")
-            names.add(joint.name)
+    def __init__(
+        self,
+        name: str,
+        links: Mapping[str, InertialParameters | None],
+        joints: Iterable[Joint],
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ) -> None:
+        if not 0 < len(links) <= MOST_LINKS:
+            raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(links) or 'none'}")
+        self.name, self.links, self.gravity = name, links, np.array(gravity)
+        self.above: dict[str, Joint] = {}
+        self.below: dict[str, list[Joint]] = {link: [] for link in links}
+        for joint in joints:
             for end in (joint.parent, joint.child):
-                if end not in self.links:
+                if end not in links:
                     raise RobotDescriptionError(f"joint {joint.name}: expected an existing link, got {end}")
             if joint.child in self.above:
                 other = self.above[joint.child].name
                 raise RobotDescriptionError(f"link {joint.child}: expected one parent joint, got {other}, {joint.name}")
             self.above[joint.child] = joint
             self.below[joint.parent].append(joint)
-        roots = [link for link in self.links if link not in self.above]
+        roots = [link for link in links if link not in self.above]
         if len(roots) != 1:
             raise RobotDescriptionError(f"expected one root link, got {', '.join(roots) or 'none: a loop of joints'}")
-        object.__setattr__(self, "root", roots[0])
-        held = self.held(self.root, ())
-        for link in self.links:
-            if link not in held:
-                raise RobotDescriptionError(f"link {link}: expected a way from the root {self.root}, got a loop")
+        self.root = roots[0]
+        if loop := sorted(links.keys() - self.held(self.root, ())):
+            raise RobotDescriptionError(f"link {loop[0]}: expected a way from the root {self.root}, got a loop")
 
     def held(self, link: str, chain: Iterable[Joint]) -> dict[str, FloatArray]:
         """T_link_part (4, 4) of `link` and of every link below it, but for those behind joints of the `chain`."""
@@ -130,39 +117,38 @@ class Tree:
             link = joints[0].parent
         return joints
 
-    def known(self, link: str, name: str) -> str:
-        """`link`, if there is one of this name."""
-        if link not in self.links:
-            raise ArgumentError(f"{name}: expected one of the links {', '.join(self.links)}, got {link!r}")
-        return link
+    def ends(self, base: str | None, tip: str | None) -> tuple[str, str]:
+        """The base and the tip of a chain with a movable joint: by default the root and `default_tip`.
 
-    def deepest_tip(self, base: str) -> str:
-        """The end link with most movable joints from `base`, then with most joints; the flange of a hand with fingers.
-
-        Of several that are as deep on the last body, the one with a flange's name is taken. Where several are as deep,
-        and further joints part their ways than each has from there on, they are fingers: the tip is then the last link
-        with a flange's name before the hand, else the hand. Otherwise an ArgumentError lists the ends.
+        Raises ArgumentError: there is no such link, `tip` is not below `base`, no joint moves between them, or several
+            tips are as deep.
         """
-        ways = {link: self.path(base, link) for link in self.held(base, ()) if not self.below[link]}
-        depths = {link: (_movable(way), len(way)) for link, way in ways.items()}
-        deepest = [link for link, depth in depths.items() if depth == max(depths.values())]
+        for argument, link in (("base", base), ("tip", tip)):
+            if link is not None and link not in self.links:
+                raise ArgumentError(f"{argument}: expected one of the links {', '.join(self.links)}, got {link!r}")
+        base = self.root if base is None else base
+        tip = self.default_tip(base) if tip is None else tip
+        if all(joint.kind == "fixed" for joint in self.path(base, tip)):
+            raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
+        return base, tip
+
+    def default_tip(self, base: str) -> str:
+        """The link with a flange's name, else the link, that has most movable joints to `base`, then most joints.
+
+        Several that are as deep are fingers where they share more than half of their way: the tip is then the hand,
+        the last link that they share. Otherwise an ArgumentError lists them.
+        """
+        ways = {link: self.path(base, link) for link in self.held(base, ())}
+        ways = {link: way for link, way in ways.items() if link.endswith(FLANGES)} or ways
+        depths = {link: (sum(joint.kind != "fixed" for joint in way), len(way)) for link, way in ways.items()}
+        most = max(depths.values())
+        deepest = [link for link, depth in depths.items() if depth == most]
         if len(deepest) == 1:
             return deepest[0]
-        chains = zip(*([base, *(joint.child for joint in ways[link])] for link in deepest), strict=False)
-        shared = [links[0] for links in chains if len(set(links)) == 1]
-        before, whole = _movable(self.path(base, shared[-1])), depths[deepest[0]][0]
-        flanges = [link for link in deepest if link.endswith(FLANGES)]
-        if before == whole and len(flanges) == 1:
-            return flanges[0]
-        if before > whole - before:
-            last_body = [link for link in shared if _movable(self.path(base, link)) == before]
-            return next((link for link in last_body if link.endswith(FLANGES)), shared[-1])
-        tips = ", ".join(f"{link} ({joints} joints)" for link, (joints, _) in sorted(depths.items()))
-        raise ArgumentError(f"tip: expected a link, since several are as deep; got none, the ends are {tips}")
-
-
-def _movable(joints: Iterable[Joint]) -> int:
-    return sum(joint.kind != "fixed" for joint in joints)
+        shared = [joints[0] for joints in zip(*(ways[link] for link in deepest), strict=True) if len(set(joints)) == 1]
+        if 2 * len(shared) > most[1]:
+            return shared[-1].child
+        raise ArgumentError(f"tip: expected one link, got several that are as deep: {', '.join(sorted(deepest))}")
 
 
 # ---- from XML to a tree ------------------------------------------------------------------------------------------
@@ -171,16 +157,9 @@ def _movable(joints: Iterable[Joint]) -> int:
 def parse_urdf(source: Path | str) -> Tree:
     """The links and joints of a file, or of the text of one; a RobotDescriptionError names what is malformed."""
     try:
-        if (size := len(source) if isinstance(source, str) else source.stat().st_size) > LARGEST:
-            raise RobotDescriptionError(f"expected at most {LARGEST} bytes, got {size}")
-        content = source.encode() if isinstance(source, str) else source.read_bytes()
-        root = defusedxml.ElementTree.fromstring(content)
-    except RobotDescriptionError:
-        raise
-    except (ET.ParseError, DefusedXmlException, LookupError, ValueError) as error:
+        root = defusedxml.ElementTree.fromstring(source if isinstance(source, str) else read_text(source, LARGEST))
+    except (ET.ParseError, ValueError) as error:  # also of defusedxml, and of a file that cannot be read
         raise RobotDescriptionError(f"expected XML without entities, got {error}") from error
-    except OSError as error:
-        raise RobotDescriptionError(f"expected a readable file, got {error.strerror}") from error
     if root.tag != "robot":
         raise RobotDescriptionError(f"expected the XML element robot, got {root.tag}")
     if any(isinstance(element.tag, str) and "xacro}" in element.tag for element in root.iter()):
@@ -201,9 +180,8 @@ def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
     inertial = link.find("inertial")
     if inertial is None:
         return None
-    mass = _number(_child(inertial, "mass", owner), "value", f"{owner}: mass")
-    attributes = _child(inertial, "inertia", owner)
-    six = [_number(attributes, key, f"{owner}: inertia") for key in INERTIA]
+    mass = _number(_attributes(inertial, "mass"), "value", f"{owner}: mass")
+    six = [_number(_attributes(inertial, "inertia"), key, f"{owner}: inertia") for key in INERTIA]
     return InertialParameters(mass, np.zeros(3), symmetric_from_six(six)).transformed(_origin(inertial, owner))
 
 
@@ -213,136 +191,98 @@ def _joint(element: ET.Element) -> Joint:
     kind = _attribute(element.attrib, "type", owner)
     if kind not in JOINT_TYPES:
         raise RobotDescriptionError(f"{owner}: expected a type among {', '.join(JOINT_TYPES)}, got {kind}")
-    given, limit, dynamics, mimic = (element.find(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-    along = f"{owner}: axis"
-    axis = _numbers("1 0 0" if given is None else _attribute(given.attrib, "xyz", along), 3, along)
+    axis = _numbers(_attributes(element, "axis"), "xyz", f"{owner}: axis", 3, "1 0 0")
     length = float(np.linalg.norm(axis))
     if kind != "fixed" and length < 1e-9:
         raise RobotDescriptionError(f"{owner}: axis: expected a direction, got {axis.tolist()}")
     return Joint(
         name=name,
         kind=kind,
-        parent=_attribute(_child(element, "parent", owner), "link", f"{owner}: parent"),
-        child=_attribute(_child(element, "child", owner), "link", f"{owner}: child"),
+        parent=_attribute(_attributes(element, "parent"), "link", f"{owner}: parent"),
+        child=_attribute(_attributes(element, "child"), "link", f"{owner}: child"),
         T_parent_child=_origin(element, owner),
         axis=axis / max(length, 1e-9),
-        limit=None if limit is None else limit.attrib,
-        dynamics={} if dynamics is None else dynamics.attrib,
-        mimics=None if mimic is None else mimic.get("joint", "another joint"),
+        limit=_attributes(element, "limit"),
+        dynamics=_attributes(element, "dynamics"),
+        is_mimicking=element.find("mimic") is not None,
     )
 
 
-def _child(element: ET.Element, tag: str, owner: str) -> dict[str, str]:
-    """The attributes of a child."""
+def _attributes(element: ET.Element, tag: str) -> Mapping[str, Any]:
+    """The attributes of a child; none where there is no such child."""
     child = element.find(tag)
-    if child is None:
-        raise RobotDescriptionError(f"{owner}: expected the element {tag} in {element.tag}, got none")
-    return child.attrib
+    return {} if child is None else child.attrib
 
 
-def _attribute(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> str:
-    value = attributes.get(key, default)
-    if value is None or value == "":
+def _attribute(attributes: Mapping[str, Any], key: str, owner: str) -> str:
+    if not attributes.get(key):
         raise RobotDescriptionError(f"{owner}: expected the attribute {key}, got {', '.join(attributes) or 'none'}")
-    return str(value)
+    return str(attributes[key])
 
 
 def _origin(element: ET.Element, owner: str) -> FloatArray:
     """The (4, 4) of an optional origin: xyz in m; rpy in rad about the fixed axes x, y, z."""
-    origin = element.find("origin")
-    attributes: Mapping[str, str] = {} if origin is None else origin.attrib
-    rpy = _numbers(attributes.get("rpy", "0 0 0"), 3, f"{owner}: origin rpy")
-    return rigid(rotation_from_rpy(rpy), _numbers(attributes.get("xyz", "0 0 0"), 3, f"{owner}: origin xyz"))
+    origin = _attributes(element, "origin")
+    xyz, rpy = (_numbers(origin, key, f"{owner}: origin", 3, "0 0 0") for key in ("xyz", "rpy"))
+    return rigid(rotation_from_rpy(rpy), xyz)
 
 
-def _number(attributes: Mapping[str, Any], key: str, owner: str, default: float | None = None) -> float:
-    """One attribute as a finite number; the error names its `owner`."""
-    return float(_numbers(_attribute(attributes, key, owner, default), 1, f"{owner}: {key}")[0])
+def _number(attributes: Mapping[str, Any], key: str, owner: str, default: str = "") -> float:
+    return float(_numbers(attributes, key, owner, 1, default)[0])
 
 
-def _numbers(text: str, count: int, owner: str) -> FloatArray:
-    if "${" in text or "$(" in text:
-        raise RobotDescriptionError(f"{owner}: expected plain URDF, got the xacro expression {text}; expand it first")
+def _numbers(attributes: Mapping[str, Any], key: str, owner: str, count: int, default: str) -> FloatArray:
+    """The finite numbers (count,) of an attribute; the error names its `owner`."""
+    text = str(attributes.get(key, default))
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
         values = []
     if len(values) != count:
         expected = "a number" if count == 1 else f"{count} numbers"
-        raise RobotDescriptionError(f"{owner}: expected {expected}, got {text!r:.60}")
-    try:
-        return checks.exactly(values, (count,), owner)
-    except ArgumentError as error:
-        raise RobotDescriptionError(str(error)) from error
+        raise RobotDescriptionError(f"{owner}: {key}: expected {expected}, got {text!r:.60}")
+    return checks.exactly(values, (count,), f"{owner}: {key}")
 
 
 # ---- from a tree to an arm ---------------------------------------------------------------------------------------
 
 
-def read_chain(
-    source: Source,
-    parse: Callable[[Source], Tree],
-    model: type[Robot],
-    base: str | None = None,
-    tip: str | None = None,
-    *,
-    strict: bool = False,
-) -> Robot:
-    """The chain from link `base` to link `tip` of what `parse` finds in a file or text, as an instance of `model`.
+def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
+    """The chain from link `base` to link `tip`, with a movable joint, as an instance of `model`.
 
     The frame `base` is the base link, the frame `flange` the tip link. Joint frame i has the origin of the file's
     joint i, and its z along the joint's axis: where the axis is z, it is the file's own link frame. All links that hang
     on a joint of the chain, and on no later one, become one body: fixed joints hold them, and further movable joints
-    (of fingers, say) are locked at zero, with a warning that says how much is on them.
+    (of fingers, say) are locked at zero, with a warning that names them.
     Gravity points along -z of the root link, wherever `base` is mounted on it.
-    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's; acceleration limits
-    and the torque residual, which it does not state, are the constants above, to be replaced by an
-    identification. A continuous joint gets limits of one turn. A velocity or effort limit of 0, as exporters write it
-    that know none, is replaced by a constant, with a warning.
+    Limits, and `dynamics` as friction (damping: viscous, friction: Coulomb), are the file's. Acceleration limits, the
+    torque residual, limits of a continuous joint and limits of velocity or effort that are 0 are the constants above.
+    A link that cannot exist is replaced by the nearest that can, with a warning: published files have inertias that no
+    distribution of mass has, and massless links with inertia.
 
-    source: a file; of URDF also a text.
-    base: by default the root link.
-    tip: by default the link that is most movable joints away, see `Tree.deepest_tip`.
-    strict: whether a link that cannot exist is an error. By default the nearest that can is taken, with a warning that
-        names it: published files have inertias that no distribution of mass has, and massless links with inertia.
-    Raises ArgumentError: there is no such link, `tip` is not below `base`, or several tips are as deep.
-    Raises RobotDescriptionError: the file cannot be read, is xacro or malformed, has a mimicking, floating or planar
-        joint on the chain, or a link of the chain is not physical (with a negative mass, or `strict`).
+    Raises RobotDescriptionError: a joint of the chain mimics another one, is floating or planar, or lacks limits, or a
+        link of the arm has a negative mass.
+    Raises ArgumentError: a number of the file is none, or limits contradict each other.
     """
-    name = source if isinstance(source, Path) else "robot_description"
-    try:
-        tree = parse(source)
-        start = tree.root if base is None else tree.known(base, "base")
-        end = tree.deepest_tip(start) if tip is None else tree.known(tip, "tip")
-        robot = _robot(tree, start, end, model, strict)
-    except (RobotDescriptionError, ArgumentError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    if parse is parse_urdf:  # MuJoCo demands masses, and has none between two joints of one body
-        _warn_of_missing_mass(robot)
-    return robot
-
-
-def _robot(tree: Tree, base: str, tip: str, model: type[Robot], strict: bool) -> Robot:
     joints = [joint for joint in tree.path(base, tip) if joint.kind != "fixed"]
-    if not joints:
-        raise ArgumentError(f"tip: expected a movable joint between {base} and {tip}, got none")
     for joint in joints:
-        if joint.mimics is not None:
-            what = f"independent joints, got one that mimics {joint.mimics}"
-            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
-        if joint.kind in ("floating", "planar"):
-            what = f"revolute, continuous or prismatic on the chain, got {joint.kind}"
-            raise RobotDescriptionError(f"joint {joint.name}: expected {what}")
+        if joint.is_mimicking or joint.kind in ("floating", "planar"):
+            got = "one that mimics another" if joint.is_mimicking else joint.kind
+            what = "an independent revolute, continuous or prismatic joint on the chain"
+            raise RobotDescriptionError(f"joint {joint.name}: expected {what}, got {got}")
     parts, T_link_frame = tree.held(base, joints), np.eye(4)  # of the body that carries the joint; a rotation
     placements, links, locked = [], [], []
     for joint in joints:
         T_link_next = _frame_along(joint.axis)
         placements.append(T_link_frame.T @ parts[joint.parent] @ joint.T_parent_child @ T_link_next)
         parts, T_link_frame = tree.held(joint.child, joints), T_link_next
-        links.append(_joined(tree, parts, T_link_frame, strict))
+        links.append(_joined(tree, parts, T_link_frame))
         locked += [each for part in parts for each in tree.below[part] if each.kind != "fixed" and each not in joints]
-    _warn_of_locked(tree, locked)
-    limits = {key: np.array([_limit(joint, key) for joint in joints]) for key in UNSTATED}
+    if locked:
+        names = ", ".join(joint.name for joint in locked)
+        warnings.warn(f"{tree.name}: joints off the chain are locked at zero: {names}", stacklevel=2)
+    each_joint = [_limits(joint) for joint in joints]
+    limits = {key: np.array([of_joint[key] for of_joint in each_joint]) for key in UNSTATED}
     n = len(joints)
     return model(
         name=tree.name,
@@ -374,80 +314,32 @@ def _frame_along(axis: FloatArray) -> FloatArray:
     return T
 
 
-def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray, strict: bool) -> InertialParameters:
+def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) -> InertialParameters:
     """One body of the links that move together, in the joint frame."""
     bodies = [
-        require_physical(body, f"link {link}", strict=strict).transformed(T_link_frame.T @ T_link_part)
+        require_physical(body, f"link {link}", strict=False).transformed(T_link_frame.T @ T_link_part)
         for link, T_link_part in parts.items()
         if (body := tree.links[link]) is not None
     ]
-    return reduce(add, bodies) if bodies else InertialParameters.zero()
+    if not bodies:
+        lack = "expected the element inertial on it or on a link that it holds, got none: torques lack its weight"
+        warnings.warn(f"link {next(iter(parts))}: {lack}", stacklevel=2)
+        return InertialParameters.zero()
+    return reduce(add, bodies)
 
 
-def _limit(joint: Joint, key: str) -> float:
-    """One limit of a joint; URDF demands them of every joint but a continuous one."""
-    owner, continuous = f"joint {joint.name}: limit", joint.kind == "continuous"
-    if joint.limit is None and not continuous:
-        raise RobotDescriptionError(f"{owner}: expected the element limit, got none")
-    given = joint.limit or {}
-    if key in ("lower", "upper"):
-        if continuous:
-            return UNSTATED[key]
-        lower, upper = _number(given, "lower", owner, 0.0), _number(given, "upper", owner, 0.0)
-        if not lower < upper:
-            raise RobotDescriptionError(f"{owner}: expected lower below upper, got {lower:g} and {upper:g}")
-        return lower if key == "lower" else upper
-    value = _number(given, key, owner, UNSTATED[key] if continuous else None)
-    if value < 0.0:
-        raise RobotDescriptionError(f"{owner}: {key}: expected a positive number, got {value:g}")
-    if value == 0.0:
-        warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
-    return value or UNSTATED[key]
+def _limits(joint: Joint) -> dict[str, float]:
+    """Limits of a joint by their names in `UNSTATED`; URDF demands velocity and effort of all but continuous ones."""
+    owner, given = f"joint {joint.name}: limit", {"lower": 0.0, "upper": 0.0, **joint.limit}
+    if joint.kind == "continuous":
+        given = {**UNSTATED, **given, "lower": UNSTATED["lower"], "upper": UNSTATED["upper"]}
+    limits = {key: _number(given, key, owner) for key in UNSTATED}
+    for key in ("velocity", "effort"):
+        if limits[key] == 0.0:
+            warnings.warn(f"{owner}: {key} 0 is taken for one that is not known: {UNSTATED[key]:g}", stacklevel=2)
+            limits[key] = UNSTATED[key]
+    return limits
 
 
 def _dynamics(joints: list[Joint], key: str) -> FloatArray:
-    return np.array([_number(joint.dynamics, key, f"joint {joint.name}: dynamics", 0.0) for joint in joints])
-
-
-def _warn_of_locked(tree: Tree, locked: list[Joint]) -> None:
-    """Say which movable joints the arm does not have, and what moves on them."""
-    carried = {link for joint in locked for link in tree.held(joint.child, ())}
-    mass = sum(body.mass for link in carried if (body := tree.links[link]) is not None)
-    if mass:
-        names = ", ".join(joint.name for joint in locked)
-        warnings.warn(
-            f"{tree.name}: joints off the chain are locked at zero: {names} ({mass:g} kg are on them)", stacklevel=2
-        )
-
-
-def _warn_of_missing_mass(robot: RobotDescription) -> None:
-    """Name the joints whose link has a length but no mass; the cross of a universal joint has neither."""
-    lengths = [*np.linalg.norm(robot.placements[1:, :3, 3], axis=1), 1.0]
-    found = [
-        name
-        for name, link, length in zip(robot.joint_names, robot.links, lengths, strict=True)
-        if link.mass == 0.0 and length > 1e-3
-    ]
-    if found:
-        warnings.warn(
-            f"{robot.name}: the links that {', '.join(found)} move have no mass, so torques lack their weight: is the "
-            "element inertial missing?",
-            stacklevel=3,
-        )
-
-
-def urdf_inertials(robot: RobotDescription) -> str:
-    """The <inertial> elements of all links, in a URDF without joints, to be pasted into a robot's description.
-
-    Links have the names of the joints that move them, with "joint" as "link". Origin and axes are those of the joint
-    frame, as for the links of a URDF; the inertia is about the CoM, its products with the signs of the matrix.
-    """
-    root = ET.Element("robot", name=robot.name)
-    for name, link in zip(robot.joint_names, robot.links, strict=True):
-        inertial = ET.SubElement(ET.SubElement(root, "link", name=name.replace("joint", "link")), "inertial")
-        ET.SubElement(inertial, "origin", xyz=" ".join(repr(float(c)) for c in link.com), rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
-        moments = (repr(float(value)) for value in six_from_symmetric(link.inertia))
-        ET.SubElement(inertial, "inertia", dict(zip(INERTIA, moments, strict=True)))
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return np.array([_number(joint.dynamics, key, f"joint {joint.name}: dynamics", "0") for joint in joints])

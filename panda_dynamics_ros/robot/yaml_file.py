@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -17,18 +18,17 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFound
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.effort import MEASURED
-from panda_dynamics_ros.robot.friction import Friction
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,
     six_from_symmetric,
     symmetric_from_six,
 )
-from panda_dynamics_ros.robot.limits import JointLimits, ResidualModel
+from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
-from panda_dynamics_ros.robot.urdf import parse_urdf, read_chain
-from panda_dynamics_ros.untrusted import is_file, read_text, replacing
+from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
+from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
 LIBRARY = Path(__file__).parent / "arms"
 LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
@@ -51,30 +51,36 @@ def library_names(library: Path = LIBRARY) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in library.glob("*.yaml")))
 
 
-def read_robot(
-    source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None, *, strict: bool = False
-) -> Robot:
+def read_robot(source: str | Path, model: type[Robot], base: str | None = None, tip: str | None = None) -> Robot:
     """The robot of a library name, of a YAML, URDF or MJCF file, or of a URDF's text, as an instance of `model`.
 
-    base, tip, strict: of a URDF or MJCF file, see `urdf.read_chain`; links of a YAML file are never replaced.
+    base, tip: ends of the chain in a URDF or MJCF file, by default the root and `urdf.Tree.default_tip`.
     Raises ArgumentError: neither a library name nor a path; the message lists the names. `base` or `tip` do not fit.
     Raises DataFileNotFoundError: a path to a file that does not exist.
     Raises RobotDescriptionError: the file cannot be read, is malformed, or a link is not physical; the message names
         the file, and the key or the link.
     """
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        return read_chain(source, parse_urdf, model, base, tip, strict=strict)
-    path = find_description(source)
-    if path.suffix in (*URDF, *MJCF):
-        return read_chain(path, parse_urdf if path.suffix in URDF else parse_mjcf, model, base, tip, strict=strict)
-    for name, link in (("base", base), ("tip", tip)):
-        if link is not None:
-            raise ArgumentError(
-                f"{name}: expected none, since only a .urdf or .xml file has a chain to choose, got {link!r}"
-            )
-    content = read_yaml(path)
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    path = Path("robot_description") if is_text else find_description(source)
+    if path.suffix in YAML:
+        if (base, tip) != (None, None):
+            raise ArgumentError(f"base, tip: expected none for an arm in YAML, got {base}, {tip}")
+        with _described_by(path):
+            return _robot(read_yaml(path), model, path.parent)
+    with _described_by(path):
+        tree = parse_mjcf(path) if path.suffix in MJCF else parse_urdf(source if is_text else path)
+    ends = tree.ends(base, tip)
+    with _described_by(path):
+        return arm_of_chain(tree, *ends, model)
+
+
+@contextmanager
+def _described_by(path: Path) -> Iterator[None]:
+    """What is wrong with a description, as a RobotDescriptionError that names its file."""
     try:
-        return _robot(content, model, path.parent)
+        yield
+    except DataError as error:  # which names a file
+        raise RobotDescriptionError(str(error)) from error
     except (ArgumentError, RobotDescriptionError) as error:
         raise RobotDescriptionError(f"{path}: {error}") from error
 
@@ -88,16 +94,13 @@ def find_description(
 ) -> Path:
     """The file of a name in `library` or of a path; `others` are names that the caller deals with.
 
-    Raises ArgumentError: neither a library name nor a path; the message lists the names.
-    Raises DataFileNotFoundError: a path to a file that does not exist.
+    The errors are those of `read_robot`.
     """
     name, names = str(source), library_names(library)
     if name in names:
         return library / f"{name}.yaml"
     if name.endswith(".xacro"):
-        raise ArgumentError(
-            f"{argument}: expected plain URDF, got {name!r}; expand it first: xacro {name} > robot.urdf"
-        )
+        raise ArgumentError(f"{argument}: expected plain URDF; expand it first: xacro {name} > robot.urdf")
     if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
         raise ArgumentError(
             f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
@@ -125,15 +128,9 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML file; a RobotDescriptionError that names it where it cannot be read."""
-    try:
+    """The content of a YAML file; a DataError that names it where it cannot be read."""
+    with refused(path, "YAML"):
         return yaml.load(read_text(path, LARGEST_YAML), _PlainLoader)  # nosec B506
-    except DataError as error:
-        raise RobotDescriptionError(str(error)) from error
-    except RecursionError as error:
-        raise RobotDescriptionError(f"{path}: expected YAML, got one that is nested too deeply") from error
-    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
-        raise RobotDescriptionError(f"{path}: expected YAML, got {' '.join(str(error).split()):.200}") from error
 
 
 # ---- from YAML to an arm -----------------------------------------------------------------------------------------
@@ -145,16 +142,13 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
     names = tuple(str(name) for name in _listed(top["joint_names"], "joint_names"))
     n = len(names)
     prismatic = _listed(top.get("prismatic", [False] * n), "prismatic")
-    for entry in prismatic:
-        if not isinstance(entry, bool):
-            raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {entry!r:.60}")
+    if not all(isinstance(entry, bool) for entry in prismatic):
+        raise RobotDescriptionError(f"prismatic: expected true or false for each joint, got {prismatic!r:.60}")
     links = _listed(top["links"], "links")
     texts: dict[str, Any] = {key: str(top.get(key, default)) for key, default in TEXTS.items()}
     map_name = top.get("residual_map")
     if map_name is not None and (not isinstance(map_name, str) or Path(map_name).name != map_name):
-        raise RobotDescriptionError(
-            f"residual_map: expected the name of a file beside the description, got {map_name!r}"
-        )
+        raise RobotDescriptionError(f"residual_map: expected the name of a file beside this one, got {map_name!r}")
     return model(
         name=str(top["name"]),
         joint_names=names,
@@ -163,7 +157,7 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
         links=tuple(body(link, f"link {i}", top["inertia_about"]) for i, link in enumerate(links, start=1)),
         T_joint_flange=transform(top.get("flange", {}), "flange"),
         T_flange_ee=transform(top.get("end_effector", {}), "end_effector"),
-        friction=Friction.of(n, **string_keys(top.get("friction", {}), "friction")),
+        friction=Friction.of(n, **mapping(top.get("friction", {}), "friction")),
         limits=_per_joint(JointLimits, top["limits"], n, "limits"),
         residual=_per_joint(ResidualModel, top["residual"], n, "residual"),
         gravity=checks.exactly(top.get("gravity", GRAVITY), (3,), "gravity"),
@@ -210,7 +204,7 @@ def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
     if inertia_about not in ("com", "origin"):
         raise RobotDescriptionError(f"inertia_about: expected com or origin, got {inertia_about!r}")
     position = "first_moment" if isinstance(content, Mapping) and "first_moment" in content else "com"
-    given = mapping(content, name, ("mass", position, "inertia"))
+    given = mapping(content, name, ("mass", position, "inertia"), ())
     mass = checks.number(given["mass"], f"{name}: mass", minimum=0.0)
     vector = checks.exactly(given[position], (3,), f"{name}: {position}")
     six = checks.exactly(given["inertia"], (6,), f"{name}: inertia")
@@ -224,9 +218,14 @@ def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
     return require_physical(link, name)
 
 
-def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable[str] = ()) -> Mapping[str, Any]:
-    """`content` as a mapping that has all of the `required` keys, and none but these and the `optional`."""
-    known, given = [*required, *optional], string_keys(content, name)
+def mapping(
+    content: Any, name: str, required: Iterable[str] = (), optional: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """`content` by its keys as strings: all of the `required`, and of others the `optional` only, by default any."""
+    if not isinstance(content, Mapping):
+        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
+    given = {str(key): value for key, value in content.items()}
+    known = [*required, *(given if optional is None else optional)]
     unknown = [key for key in given if key not in known]
     missing = [key for key in required if key not in given]
     if unknown:
@@ -234,13 +233,6 @@ def mapping(content: Any, name: str, required: Iterable[str], optional: Iterable
     if missing:
         raise RobotDescriptionError(f"{name}: expected the key {missing[0]}, got {', '.join(given) or 'no key'}")
     return given
-
-
-def string_keys(content: Any, name: str) -> dict[str, Any]:
-    """`content` as a mapping whose keys are strings."""
-    if not isinstance(content, Mapping):
-        raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
-    return {str(key): value for key, value in content.items()}
 
 
 def _per_joint(kind: type[PerJoint], content: Any, n: int, name: str) -> PerJoint:
@@ -328,42 +320,24 @@ EFFECTORS = Path(__file__).parent / "end_effectors"
 NONE = "none"
 
 
-@dataclass(frozen=True, eq=False)
-class EndEffector:
-    """What is permanently mounted on a flange.
+def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
+    """The robot with the end effector of a library name or a YAML file; as it is with "none".
 
-    body: all of its bodies as one, in the flange frame.
-    T_flange_ee: (4, 4), its tool frame in the flange frame (Franka's F_T_EE).
+    Raises the errors of `read_robot`, of which the ArgumentError names `end_effector`.
     """
-
-    name: str
-    body: InertialParameters
-    T_flange_ee: FloatArray
-
-
-def read_end_effector(source: str | Path) -> EndEffector | None:
-    """The end effector of a library name or a YAML file; None of "none". Errors are those of `read_robot`."""
     if source == NONE:
-        return None
-    path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
-    content = read_yaml(path)
-    try:
-        top = mapping(content, "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
-        given = string_keys(top["bodies"], "bodies")
-        bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given.items()]
-        T_flange_mount, T_mount_ee = (transform(top.get(key, {}), key) for key in ("mount", "tool"))
-        whole = reduce(add, bodies) if bodies else InertialParameters.zero()
-        return EndEffector(str(top["name"]), whole.transformed(T_flange_mount), T_flange_mount @ T_mount_ee)
-    except (ArgumentError, RobotDescriptionError) as error:
-        raise RobotDescriptionError(f"{path}: {error}") from error
-
-
-def attach(robot: Robot, effector: EndEffector | None) -> Robot:
-    """The robot with the end effector on its flange: inertia joined to the last link, `ee` at its tool frame.
-
-    With None, the robot as it is.
-    """
-    if effector is None:
         return robot
-    carrying = robot.with_payload(effector.body).with_end_effector(effector.T_flange_ee)
-    return replace(carrying, name=f"{robot.name}+{effector.name}")
+    path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
+    with _described_by(path):
+        top = mapping(read_yaml(path), "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
+        given = mapping(top["bodies"], "bodies").items()
+        bodies = [body(value, f"body {name}", top["inertia_about"]) for name, value in given]
+        T_flange_mount, T_mount_ee = (transform(top.get(key, {}), key) for key in ("mount", "tool"))
+        whole = (reduce(add, bodies) if bodies else InertialParameters.zero()).transformed(T_flange_mount)
+        return attach(robot, str(top["name"]), whole, T_flange_mount @ T_mount_ee)
+
+
+def attach(robot: Robot, name: str, body: InertialParameters, T_flange_ee: FloatArray) -> Robot:
+    """The robot with a body, given in its flange's frame, on its last link, and `ee` at `T_flange_ee` (4, 4)."""
+    carrying = robot.with_payload(body).with_end_effector(T_flange_ee)
+    return replace(carrying, name=f"{robot.name}+{name}")

@@ -24,8 +24,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.friction import friction_memory_kernel, presliding_step
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import StateSample
 from panda_dynamics_ros.simulation.motion_search import duration, exciting_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, JointTrajectory

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import Friction, InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.friction import PRESLIDING
 from panda_dynamics_ros.robot.inertial import second_moments
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation.motions import FourierMotion
 
 TORQUE_NOISE = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)  # N m

@@ -14,7 +14,7 @@ from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of,
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda
 from panda_dynamics_ros.simulation.realism import TrueArm
 

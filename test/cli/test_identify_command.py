@@ -2,7 +2,6 @@
 """`panda-dynamics excite`: one motion in its files; `identify`: from a recording to a robot file."""
 
 import json
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -30,20 +29,6 @@ def test_file_to_robot_and_report(recording, tmp_path, capsys):
     assert max(result["validation"][0]["torque_rms"]["identified"]) < 0.05
     assert load_robot(out).n == 7
     assert sorted(file.name for file in report.iterdir()) == ["prediction_1.png"]
-
-
-def test_urdf_elements_hold_the_links(recording, tmp_path):
-    out, urdf = tmp_path / "mine.yaml", tmp_path / "inertials.xml"
-    assert main(["identify", str(recording), "--output", str(out), "--urdf", str(urdf), "--json"]) == 0
-    links = {element.get("name"): element for element in ElementTree.fromstring(urdf.read_text()).findall("link")}
-    assert list(links) == [f"panda_link{i}" for i in range(1, 8)]
-    link = load_robot(out).links[3]
-    origin, mass, inertia = (links["panda_link4"].find(f"inertial/{tag}") for tag in ("origin", "mass", "inertia"))
-    assert origin is not None and mass is not None and inertia is not None
-    assert float(mass.get("value", "nan")) == link.mass
-    assert [float(c) for c in origin.get("xyz", "").split()] == link.com.tolist()
-    assert float(inertia.get("ixy", "nan")) == link.inertia[0, 1]
-    assert float(inertia.get("iyz", "nan")) == link.inertia[1, 2]
 
 
 def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys):

@@ -184,7 +184,7 @@ def test_a_payload_goes_on_the_last_link_only(frame, panda):
     for attempt in calls:
         with pytest.raises(ArgumentError) as caught:
             attempt()
-        assert str(caught.value) == (f"frame: expected one fixed in the last link (joint7, flange, ee), got {frame!r}")
+        assert str(caught.value) == (f"frame: expected one in the last link (joint7, flange, ee), got {frame!r}")
 
 
 @pytest.mark.parametrize("link", [0, 8, -1, 1.0, 2.5, "1", None, np.nan, [1], np.array([1, 2])])

@@ -12,7 +12,7 @@ from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, dry_friction
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 
 POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
 STEP = 1e-4  # of the finite differences: the torques are linear or nearly so

@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from nodes.robot_stream import Script, nanoseconds_of
 from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of
-from panda_dynamics_ros.reporting.scene import ArmScene, Scene, wrench_primitives
+from panda_dynamics_ros.reporting.scene import Scene, arm_scene, wrench_primitives
 
 # One sum and product of doubles more or less than in the library's own transform.
 EXACT = 1e-12
@@ -89,7 +89,7 @@ def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
 
 
 def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
-    arm = ArmScene(panda).at(np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
+    arm = arm_scene(panda, np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
     bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
     drawn = SceneMarkers()
     first, second, third = (

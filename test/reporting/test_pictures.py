@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.image import imread
 
 from panda_dynamics_ros.estimation import SmoothedHistory
-from panda_dynamics_ros.reporting.plots import plot_payload, plot_torques
+from panda_dynamics_ros.reporting.plots import GREY, RED, plot_columns, plot_payload
 
 
 def test_a_banner_is_red_and_on_top(tmp_path):
@@ -23,7 +23,7 @@ def test_a_banner_is_red_and_on_top(tmp_path):
     path = tmp_path / "picture.png"
     draw: list[Callable[[str], Path]] = [
         lambda banner: plot_payload(time, curves, path, "title", banner=banner),
-        lambda banner: plot_torques(time, motion, motion, motion, path, banner),
+        lambda banner: plot_columns(path, time, [("torque", motion, GREY, 0.8, "-")], title=banner, colour=RED),
     ]
     for each in draw:
         red = []

@@ -16,9 +16,9 @@ from panda_dynamics_ros.reporting.scene import (
     JOINT,
     SHARE_COLOURS,
     SURFACE,
-    ArmScene,
     Primitive,
     Scene,
+    arm_scene,
     drive_primitives,
     payload_primitives,
     wrench_primitives,
@@ -51,7 +51,7 @@ def by_name(primitives: tuple[Primitive, ...]) -> dict[str, Primitive]:
 
 
 def test_names_are_distinct_and_frames_known(robot):
-    scene = ArmScene(robot).at(Q, estimate_of(1.0), [10.0, 0.0, 0.0, 0.0, 2.0, 0.0])
+    scene = arm_scene(robot, Q, estimate_of(1.0), [10.0, 0.0, 0.0, 0.0, 2.0, 0.0])
     assert len(by_name(scene.primitives)) == len(scene.primitives)
     assert {primitive.layer for primitive in scene.primitives} == {"arm", "com", "ee", "gravity", "payload", "contact"}
     assert {primitive.frame for primitive in scene.primitives} <= set(robot.frames)
@@ -61,8 +61,7 @@ def test_names_are_distinct_and_frames_known(robot):
 
 def test_the_arm_stays_the_same_shapes_and_only_its_frames_move(panda):
     """Who draws may send each of them once."""
-    maker = ArmScene(panda)
-    first, second = maker.at(Q), maker.at(Q + 0.1)
+    first, second = arm_scene(panda, Q), arm_scene(panda, Q + 0.1)
     for layer in ("arm", "com", "ee"):
         pairs = zip(of_layer(first, layer), of_layer(second, layer), strict=True)
         assert all(a is b for a, b in pairs)
@@ -77,7 +76,7 @@ def test_a_drive_is_green_at_rest_and_red_near_the_torque_limit_whatever_the_sig
 
 def test_payload_and_equivalent_box_are_where_the_payload_is(panda):
     estimate = estimate_of(1.0)
-    scene = ArmScene(panda).at(Q, estimate)
+    scene = arm_scene(panda, Q, estimate)
     primitives = by_name(tuple(of_layer(scene, "payload")))
     expected = (panda.pose(Q) @ [*COM, 1.0])[:3]
     for name in ("com", "uncertainty", "box"):
@@ -117,7 +116,7 @@ def test_the_doubt_about_the_centre_is_that_of_samples(rng):
 
 
 def test_a_force_ends_before_the_flange_and_is_as_long_as_it_is_large(panda):
-    scene = ArmScene(panda).at(Q, wrench=[0.0, -20.0, 0.0, 0.0, 0.0, 3.0])
+    scene = arm_scene(panda, Q, wrench=[0.0, -20.0, 0.0, 0.0, 0.0, 3.0])
     force, size, moment = of_layer(scene, "contact")
     origin = panda.pose(Q)[:3, 3]
     assert force.shape == ARROW
@@ -141,6 +140,6 @@ def test_small_wrenches_are_not_drawn_and_large_ones_end_in_view():
 def test_sliding_joints_and_massless_links_leave_their_marks_out(panda):
     links = (*panda.links[:-1], pdr.InertialParameters.zero())
     other = replace(panda, prismatic=(False, True, *panda.prismatic[2:]), links=links)
-    primitives = by_name(ArmScene(other).at(0.1 * Q).primitives)
+    primitives = by_name(arm_scene(other, 0.1 * Q).primitives)
     assert "com/link7" not in primitives
     assert primitives["gravity/joint2"].colour == JOINT

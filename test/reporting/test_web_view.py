@@ -20,9 +20,9 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text
-from panda_dynamics_ros.reporting.scene import ArmScene
+from panda_dynamics_ros.reporting.scene import arm_scene
 from panda_dynamics_ros.reporting.web_server import is_own, serve
-from panda_dynamics_ros.reporting.web_view import MOST_POINTS, History, WebView, show_replay_at
+from panda_dynamics_ros.reporting.web_view import MOST_POINTS, WebView, chart_columns, chart_point, show_replay_at
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -51,10 +51,9 @@ def nodes_of(view: WebView) -> dict[str, Any]:
 
 def test_the_servers_scene_follows_the_arm(view, panda):
     """viser leaves an update out that is within 1e-5 and 1e-8 of what it has (numpy.allclose)."""
-    maker = ArmScene(panda)
     for q in (Q, Q + 0.2):
         view.show(0.0, q, estimate_of(1.0), wrench=PUSH)
-        nodes, scene = nodes_of(view), maker.at(q, estimate_of(1.0), PUSH)
+        nodes, scene = nodes_of(view), arm_scene(panda, q, estimate_of(1.0), PUSH)
         for primitive in scene.primitives:
             T, node = scene.place(primitive), nodes[f"/{primitive.name}"]
             np.testing.assert_allclose(node.position, T[:3, 3], atol=1e-6)
@@ -108,10 +107,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view, tmp_path):
 
 
 def test_an_hour_fits_and_none_of_it_is_forgotten():
-    history = History()
-    for k in range(18_000):
-        history.add(0.2 * k, estimate_of(1.0, 0.01))
-    time_s = history.mass_columns()[0]
+    time_s = chart_columns([chart_point(0.2 * k, estimate_of(1.0, 0.01)) for k in range(18_000)])[0][0]
     assert MOST_POINTS / 2 <= len(time_s) <= MOST_POINTS
     np.testing.assert_allclose(np.diff(time_s), time_s[1])  # as dense at its beginning as at its end
     assert time_s[0] == 0.0
@@ -119,16 +115,14 @@ def test_an_hour_fits_and_none_of_it_is_forgotten():
 
 
 def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart():
-    history = History()
-    history.add(0.0, estimate_of(1.0, 0.1))
-    history.add(1.0, estimate_of(0.0, 3.0))
-    time_s, lower, upper, mass = history.mass_columns()
+    points = [chart_point(0.0, estimate_of(1.0, 0.1)), chart_point(1.0, estimate_of(0.0, 3.0))]
+    (time_s, lower, upper, mass), com = chart_columns(points)
     np.testing.assert_allclose(time_s, [0.0, 1.0])
     np.testing.assert_allclose(mass, [1.0, 0.0])
     np.testing.assert_allclose((lower[0], upper[0]), (1.0 - 0.196, 1.0 + 0.196))
     assert -1.0 < lower[1] < 0.0 < 1.1 < upper[1] < 2.0
     # The second centre of mass is not known, and not drawn.
-    np.testing.assert_allclose(np.transpose(history.com_columns()), [[0.0, 20.0, -15.0, 60.0]])
+    np.testing.assert_allclose(np.transpose(com), [[0.0, 20.0, -15.0, 60.0]])
 
 
 def test_what_was_known_then_is_shown(panda, tmp_path):

@@ -13,7 +13,7 @@ from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
-from panda_dynamics_ros.robot import Friction, JointLimits, library_names, read_end_effector
+from panda_dynamics_ros.robot import Friction, JointLimits, library_names
 
 # Document 000: the table of modified DH parameters, and the matrix of its equation, row by row.
 DH = [
@@ -223,7 +223,7 @@ def test_a_users_end_effector(tmp_path, panda):
 @pytest.mark.parametrize("name", ["hands", "hand.urdf", "", None, 7])
 def test_an_unknown_name_is_answered_with_those_there_are(name):
     with pytest.raises(ArgumentError) as caught:
-        read_end_effector(name)
+        pdr.load_robot("panda", end_effector=name)
     assert str(caught.value) == (
         f"end_effector: expected one of none, hand or a path to a .yaml or .yml file, got {name!r}"
     )

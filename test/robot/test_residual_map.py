@@ -120,7 +120,7 @@ def test_other_arms_have_no_map(arm):
         ("points", np.zeros((ROWS, 20)), "expected shape"),
         ("gram", np.full((ROWS, ROWS), np.nan), "finite"),
         ("gram", np.triu(np.ones((ROWS, ROWS))), "symmetric"),
-        ("gram", np.eye(ROWS) - 2.0 * np.eye(ROWS)[[0]].T @ np.eye(ROWS)[[0]], "negative eigenvalue"),
+        ("gram", np.eye(ROWS) - 2.0 * np.eye(ROWS)[[0]].T @ np.eye(ROWS)[[0]], "positive semi-definite"),
         ("rows", np.array(-1.0), "no negative"),
         ("sigma", np.zeros(7), "positive"),
     ],

@@ -107,8 +107,8 @@ def test_a_malformed_description_names_the_file_and_the_key(how, panda_content, 
         ("[1, 2]", "description: expected keys with values, got [1, 2]"),
         ("panda", "description: expected keys with values, got 'panda'"),
         ("{}", "description: expected the key name, got no key"),
-        ("name: [unclosed", "expected YAML, got while parsing a flow sequence"),
-        ("name: !!python/object:os.system {}", "expected YAML, got could not determine a constructor"),
+        ("name: [unclosed", "expected YAML, got: while parsing a flow sequence"),
+        ("name: !!python/object:os.system {}", "expected YAML, got: could not determine a constructor"),
     ],
 )
 def test_a_file_that_is_no_description(text, message, tmp_path):

@@ -12,7 +12,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.friction import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.motions import JointTrajectory, at_rest

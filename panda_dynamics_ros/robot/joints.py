@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint friction: the torque that a link-side sensor measures beside that of the rigid bodies."""
+"""What an arm has for each joint: friction, limits, and the residual torque that the model leaves unexplained."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.limits import freeze_per_joint
 
 PRESLIDING = 0.003
 """rad (m of a sliding joint), by which a joint turns until its dry friction has built up. 1 to 5 mrad predict unseen
@@ -77,3 +77,57 @@ class Friction:
     def table(self) -> FloatArray:
         """All parameters as one (n, 9) array, for the compiled kernels."""
         return checks.read_only(np.column_stack([getattr(self, field.name) for field in fields(self)]))
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N).
+
+    lower, upper: of the joint position.
+    velocity, acceleration, effort: of the magnitude, positive.
+    Raises ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
+        positive.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    acceleration: FloatArray
+    effort: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze_per_joint(self, "limits", positive=("velocity", "acceleration", "effort"))
+        if not (self.lower < self.upper).all():
+            lower, upper = self.lower.tolist(), self.upper.tolist()
+            raise ArgumentError(f"limits.lower: expected values below limits.upper {upper}, got {lower}")
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualModel:
+    """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
+
+    std: (n,), N m, standard deviation of measured minus modelled torque.
+    correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
+    error_ratio: (n,), lasting error of the model, over that of an arm of which only the type is known; 1 by default,
+        less for an identified arm.
+    Raises ArgumentError: a field is not a finite (n,) array of positive numbers.
+    """
+
+    std: FloatArray
+    correlation_time: FloatArray
+    error_ratio: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if np.size(self.error_ratio) == 0:
+            object.__setattr__(self, "error_ratio", np.ones(np.size(self.std)))
+        freeze_per_joint(self, "residual", positive=("std", "correlation_time", "error_ratio"))
+
+
+def freeze_per_joint(value: Any, name: str, positive: tuple[str, ...]) -> None:
+    """Every field of a frozen dataclass checked as (n,), some as `positive`, and made read-only; n is the first's."""
+    names = [each.name for each in fields(value)]
+    n = checks.real_array(getattr(value, names[0]), f"{name}.{names[0]}").size
+    checks.freeze(value, dict.fromkeys(names, (n,)), f"{name}.")
+    for key in positive:
+        if not (getattr(value, key) > 0.0).all():
+            raise ArgumentError(f"{name}.{key}: expected positive numbers, got {getattr(value, key).tolist()}")
