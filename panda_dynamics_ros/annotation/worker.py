@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
-from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local_copy
+from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
@@ -166,20 +166,18 @@ _workers: dict[int, _Worker] = {}  # by thread
 
 def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Callable[[], None]) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
-    copy, began = source.path, time.perf_counter()
+    began = time.perf_counter()
     try:
-        with local_copy(source, progress) as path, warnings.catch_warnings():
-            copy = str(path)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a recording's are in `notes`
-            sha256 = contents_sha256(path, progress)
-            row, *others = annotate(path, robot, progress=progress, **task.options)
+            row, *others = annotate(source.path, robot, progress=progress, **task.options)
     except MemoryError:
         return task.failure(source, f"out of memory: more than {task.memory_gib:g} GiB are needed")
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
         kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
-        return task.failure(source, f"{kind}{error}".replace(copy, source.path))
-    row |= {"sha256": sha256, "notes": row["notes"].replace(copy, source.path), "seconds": time.perf_counter() - began}
-    return [task.provenance(source) | row, *({"path": source.path, "arm": source.arm} | each for each in others)]
+        return task.failure(source, f"{kind}{error}")
+    row = task.provenance(source) | row | {"seconds": time.perf_counter() - began}
+    return [row, *({"path": source.path, "arm": source.arm} | each for each in others)]
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
-from panda_dynamics_ros.annotation.rows import default_name
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
@@ -17,14 +16,14 @@ from panda_dynamics_ros.reporting.console import print_results, progress_bar, su
 FAILURES_SHOWN = 10
 EXAMPLES = """\
 panda-dynamics batch recordings/ --output table.parquet
-panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
+panda-dynamics batch "lab*/**/*.mcap" --output table.parquet --resume
 """
 OPTIONS = [
-    options.option("paths", "recordings, folders, globs, or URLs of these", nargs="+", metavar="PATH"),
+    options.option("paths", "recordings, folders, or globs", nargs="+", metavar="PATH"),
     *options.ROBOT,
     *options.payload(),
     *options.RECORDING,
-    options.output(default_name(), "TABLE", "Parquet or CSV"),
+    options.output("recordings.parquet", "TABLE", "the table, Parquet"),
     options.flag("--resume", "go on with TABLE: skip the recordings that are done"),
     options.flag("--overwrite", "replace an earlier table"),
     options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),

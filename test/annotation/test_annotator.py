@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One recording as rows: the same that a replay finds, in memory that does not grow; which files are recordings."""
 
-import hashlib
 import os
 import tracemalloc
 from collections import Counter
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.annotation.sources import contents_sha256, find_recordings, local_copy
+from panda_dynamics_ros.annotation.sources import find_recordings
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset
@@ -166,23 +165,3 @@ def test_nothing_is_an_error(tmp_path):
     for path in (tmp_path, tmp_path / "*.mcap", tmp_path / "absent.mcap"):
         with pytest.raises(ArgumentError, match="expected recordings"):
             find_recordings([path])
-
-
-def test_a_store_is_read_by_fsspec(tmp_path):
-    pytest.importorskip("fsspec")
-    touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "one.csv")
-    sources = find_recordings([f"file://{tmp_path}"])
-    assert [source.path for source in sources] == [f"file://{tmp_path}/bag", f"file://{tmp_path}/one.csv"]
-    for source, content in zip(sources, (b"x_0.mcap", b"one.csv"), strict=True):
-        with local_copy(source) as path:
-            assert not path.is_relative_to(tmp_path)
-            assert contents_sha256(path) == hashlib.sha256(content).hexdigest()
-        assert not path.exists()
-    assert len(find_recordings([f"file://{tmp_path}/*.csv"])) == 1
-
-
-@pytest.mark.parametrize(("url", "reason"), [("nowhere://bucket", "ValueError"), ("ftp://localhost:1/x", "Connection")])
-def test_a_store_that_cannot_be_read_is_named(url, reason):
-    pytest.importorskip("fsspec")
-    with pytest.raises(ArgumentError, match=f"^PATHS: expected a URL of a store that can be read, got {url}: {reason}"):
-        find_recordings([url])

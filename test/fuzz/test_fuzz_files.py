@@ -161,7 +161,7 @@ def test_a_working_folder_of_strangers_changes_nothing(tmp_path):
         for name, content in files.items():
             (folder / name).write_text(content, encoding="latin-1")
         command = [sys.executable, "-I", "-c", f"import sys; sys.path.append({str(ROBOT.parents[1])!r}); {start}"]
-        words = ["batch", "log.csv", "--output", "table.csv", "--jobs", "1", "--json"]
+        words = ["batch", "log.csv", "--output", "table.parquet", "--jobs", "1", "--json"]
         done = subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, f"{files}: {done.stderr}"
         summary = json.loads(done.stdout)
