@@ -11,10 +11,10 @@ from typing import NamedTuple
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.table_files import TABLES
 
-STORAGES = (".mcap", ".db3")
+STORAGES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 ENDINGS = (*STORAGES, *(ending for endings in TABLES for ending in endings))
 METADATA = "metadata.yaml"
-_SPLIT = re.compile(r"(?P<name>.+)_\d+(\.mcap|\.db3)")
+_SPLIT = re.compile(r"(?P<name>.+)_\d+(\.mcap|\.db3)(\.zstd)?")
 
 
 class Source(NamedTuple):

@@ -7,11 +7,8 @@ imported when it is first needed, so that the package starts, and reads CSV file
 
 import importlib
 import io
-import shutil
 import sqlite3
 import struct
-import tempfile
-import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -41,14 +38,6 @@ DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
-
-
-class Scratch:
-    """A folder, `path`, that goes with this object."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Topic(NamedTuple):
@@ -101,7 +90,7 @@ class McapFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self.path, self.damage = path, ""
         self._schemas: dict[int, str] = {}
         self._channels: dict[int, tuple[str, str]] = {}  # topic and type by channel id
         counts = Counter(self._channels[channel] for channel, _, _ in self._messages())
@@ -216,7 +205,7 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self.path, self.damage = path, ""
         with self._connection() as connection:
             _check_tables(connection)
             rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(LARGEST_TOPIC_COUNT)

@@ -76,14 +76,6 @@ def bag(folder: Path, storage: str) -> bytes:
     return content
 
 
-def bag_metadata(folder: Path) -> bytes:
-    """That of a recording which lies beside it from now on."""
-    file = write_joint_states(folder / "recording", samples(5))
-    content = (file.parent / "metadata.yaml").read_bytes()
-    shutil.move(file, folder / file.name)
-    return content
-
-
 def motion(folder: Path) -> bytes:
     t = np.linspace(0.0, 2.0, 41)
     one = np.outer(0.1 - 0.1 * np.cos(np.pi * t), np.ones(7))
@@ -101,7 +93,6 @@ def payload(folder: Path) -> bytes:
 KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
     "mcap": ("dataset", ".mcap", lambda folder: bag(folder, "mcap")),
     "db3": ("dataset", ".db3", lambda folder: bag(folder, "sqlite3")),
-    "metadata": ("metadata", ".yaml", bag_metadata),
     "motion": ("motion", ".csv", motion),
     "csv": ("dataset", ".csv", lambda _: csv_log()),
     "npz": ("dataset", ".npz", npz_log),
@@ -120,7 +111,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
 def test_a_mutated_file_is_read_or_refused(kind, readers, tmp_path):
     reader, ending, make = KINDS[kind]
     original = make(tmp_path)
-    path = tmp_path / ("metadata.yaml" if kind == "metadata" else f"file{ending}")
+    path = tmp_path / f"file{ending}"
     path.write_bytes(original)
     assert readers.outcome(reader, path).startswith("read: ")
     crashes = list[str]()

@@ -19,7 +19,6 @@ from panda_dynamics_ros.recordings import (
     JointStateSample,
     RecordingWarning,
     read_joint_states,
-    rosbag2,
     write_joint_states,
 )
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, serialised, write_topics
@@ -80,16 +79,15 @@ def test_names_that_a_uri_would_read_otherwise(tmp_path, storage):
 
 
 @both_storages
-@pytest.mark.parametrize("metadata", [True, False])
-def test_split_recordings_are_read_in_order(tmp_path, storage, metadata):
+def test_split_recordings_are_read_in_order(tmp_path, storage):
     written = samples(12 * 5)
     parts = [written[k : k + 5] for k in range(0, 60, 5)]  # 12 parts: part 10 comes after part 9, not after part 1
-    folder = split_bag(tmp_path / "bag", parts, storage, metadata=metadata)
+    folder = split_bag(tmp_path / "bag", parts, storage)
     assert_same(read_whole(folder), written)
 
 
 @both_storages
-@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE, CompressionMode.FILE])
+@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE])
 def test_compressed_recordings(tmp_path, storage, mode):
     if (storage, mode) == ("sqlite3", CompressionMode.STORAGE):
         return  # which there is not
@@ -99,30 +97,9 @@ def test_compressed_recordings(tmp_path, storage, mode):
     assert_same(read_whole(storage_file(folder)), written)
 
 
-def test_a_file_compressed_in_several_frames(tmp_path):
-    """As parallel compressors leave it."""
-    written = samples(20)
-    file = write_joint_states(tmp_path / "bag", written)
-    content, frame = file.read_bytes(), rosbag2.zstd().compress
-    compressed = file.with_name("bag.mcap.zstd")
-    compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
-    assert_same(read_whole(compressed), written)
-
-
 def test_lz4_chunks(tmp_path):
     written = samples(20)
     assert_same(read_whole(write_bag(tmp_path / "bag", {"/joint_states": written}, lz4_chunks=True)), written)
-
-
-def test_unpacked_files_do_not_outlive_the_reading(tmp_path, monkeypatch):
-    folder = write_bag(tmp_path / "bag", {"/joint_states": samples(3)}, compression=CompressionMode.FILE)
-    (tmp_path / "unpacked").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "unpacked"))
-    stream = read_joint_states(folder)
-    assert list((tmp_path / "unpacked").iterdir())
-    list(stream)
-    del stream
-    assert not list((tmp_path / "unpacked").iterdir())
 
 
 @both_storages
