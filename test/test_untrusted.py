@@ -12,14 +12,12 @@ from pathlib import Path
 import limited
 import numpy as np
 import pytest
-from bag_files import samples
 from limited import LimitedReaders
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.rows import RECORDING, read_table, write_table
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import DataError, RobotDescriptionError
-from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.robot.description import LARGEST
 from panda_dynamics_ros.robot.yaml_file import LIBRARY
 from panda_dynamics_ros.untrusted import read_npz, replacing

@@ -29,7 +29,6 @@ Nanoseconds = NDArray[np.int64]
 Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
 STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
-STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
 
@@ -52,16 +51,15 @@ def write_topics(
     path: str | Path,
     topics: Sequence[OfferedTopic],
     blocks: Iterable[Sequence[Messages]],
-    storage: str = "mcap",
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write a rosbag2 folder (storage file and metadata.yaml) with the messages of several topics.
+    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the messages of several topics.
 
-    Topics are offered as reliable; MCAP is compressed. `blocks` follow each other in time, each with the messages of
+    Topics are offered as reliable; chunks are compressed. `blocks` follow each other in time, each with the messages of
     every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
-    with _writer(path, storage, overwrite, compressed=True) as (writer, file):
+    with _writer(path, overwrite, compressed=True) as (writer, file):
         types = rosbag2.typestore()
         connections = [
             writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
@@ -80,24 +78,21 @@ def write_topics(
 def write_joint_states(
     path: str | Path,
     samples: Iterable[JointStateSample],
-    storage: str = "mcap",
     topic: str = "/joint_states",
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write a rosbag2 folder (storage file and metadata.yaml) with the samples on one topic.
+    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the samples on one topic.
 
     path: the folder to make.
     samples: of any length, also none; the stamp of each is that of its header and its time of reception.
-    storage: "mcap" or "sqlite3".
     overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
-    Returns the storage file inside the folder.
-    Raises ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time from
-        0 to 2^31 s.
+    Returns the MCAP file inside the folder.
+    Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
     Raises MissingDependencyError: rosbags is not installed.
     """
     types = rosbag2.typestore()
-    with _writer(path, storage, overwrite) as (writer, file):
+    with _writer(path, overwrite) as (writer, file):
         connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
         for sample in samples:
             if not 0.0 <= sample.stamp < LATEST_STAMP:
@@ -110,15 +105,9 @@ def write_joint_states(
 
 
 @contextmanager
-def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
+def _writer(path: str | Path, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
     """A writer of `rosbags` into the folder `path`, and the storage file that it makes."""
-    if storage not in STORAGES:
-        raise ArgumentError(f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}")
     path = checks.path(path, "path")
-    if storage == "sqlite3" and set(str(path)) & set("?#%"):
-        raise ArgumentError(
-            f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
-        )
     library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
         if not overwrite:
@@ -127,12 +116,11 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
             raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
         shutil.rmtree(path)
     # Version 8 is what Humble to Jazzy read.
-    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
-    if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
+    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin.MCAP)
+    if compressed:  # chunk by chunk: as good for seeking as without
         writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
-    file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
-        yield writer, file
+        yield writer, path / f"{path.name}.mcap"
 
 
 def _offer(topic: OfferedTopic) -> Any:

@@ -33,15 +33,13 @@ BLOCK = 10_000
 """Samples that are converted at once: some 15 MB of messages."""
 
 
-def write_replay(
-    path: str | Path, data: JointDataset, result: Replay, storage: str = "mcap", *, overwrite: bool = False
-) -> Path:
+def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwrite: bool = False) -> Path:
     """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
     of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
+    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:

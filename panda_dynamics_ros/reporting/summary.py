@@ -43,10 +43,10 @@ def summary_of(
     summary: dict[str, Any] = {
         "samples": len(data.stamp),
         "dropped": sum(data.rejected.values()),
-        "lost": result.findings.steps.lost,
+        "lost": result.steps.lost,
         "duration_s": float(data.duration_s),
         "rate_hz": float(data.rate_hz),
-        "torque_residual_rms": floats(result.torque_residual_rms),
+        "torque_residual_rms": floats(result.residual_rms),
         "problem": result.problem,
         "joint_offsets": floats(result.joint_offsets),
         "joint_offsets_std": floats(result.joint_offsets_std),

@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from bag_files import write_bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,8 +35,8 @@ def test_rows_say_what_a_replay_finds(panda, monkeypatch):
     assert recording["rate_hz"] == pytest.approx(data.rate_hz)
     assert recording["end_s"] == data.duration_s
     # Sums in another order: rounding.
-    np.testing.assert_allclose(recording["joint_residual_nm"], result.torque_residual_rms, rtol=1e-12)
-    np.testing.assert_allclose(result.torque_residual_rms, np.sqrt(np.nanmean(result.residual**2, axis=0)), rtol=1e-9)
+    np.testing.assert_allclose(recording["joint_residual_nm"], result.residual_rms, rtol=1e-12)
+    np.testing.assert_allclose(result.residual_rms, np.sqrt(np.nanmean(result.residual**2, axis=0)), rtol=1e-9)
     np.testing.assert_allclose(recording["joint_offset_nm"], np.nanmean(result.residual, axis=0), rtol=1e-9)
     payloads = [row for row in others if row["kind"] == "payload"]
     onsets = [event.onset for event in result.events if event.kind != "contact"]
@@ -63,7 +64,7 @@ def test_losses_and_gaps_are_counted(panda, tmp_path):
     assert (recording["lost"], recording["gaps"], recording["rejected"]) == (5, 1, 1)
     assert recording["longest_gap_s"] == pytest.approx(1.01)
     assert recording["reasons"] == '{"not finite": 1}'
-    found = replay(load_dataset(tmp_path / "log.csv", panda), panda).findings
+    found = replay(load_dataset(tmp_path / "log.csv", panda), panda)
     assert found.losses == "1 not finite, 5 missing between others, a pause of 1.01 s"
 
 
@@ -118,7 +119,7 @@ def test_memory_does_not_grow_with_the_length(storage, tmp_path):
             yield JointStateSample(1e-3 * k, NAMES, *rng.normal(size=(3, 7)))
 
     def peak(count: int) -> int:
-        bag = write_joint_states(tmp_path / f"bag_{storage}_{count}", samples(count), storage)
+        bag = write_bag(tmp_path / f"bag_{storage}_{count}", {"/joint_states": samples(count)}, storage)
         tracemalloc.start()
         assert sum(len(block.stamp) for block in SampleBlocks(bag, size=500)) == count
         _, most = tracemalloc.get_traced_memory()

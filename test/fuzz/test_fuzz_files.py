@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
-from bag_files import samples, storage_file
+from bag_files import samples, storage_file, write_bag
 from hypothesis import strategies as st
 from limited import LimitedReaders
 from mutations import mutations, try_examples
@@ -25,7 +25,6 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import save_estimate
-from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.simulation.motions import write_motion
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -70,9 +69,9 @@ def parquet_log(folder: Path) -> bytes:
 
 
 def bag(folder: Path, storage: str) -> bytes:
-    file = write_joint_states(folder / "bag", samples(5), storage)
-    content = storage_file(file.parent).read_bytes()
-    shutil.rmtree(file.parent)
+    recording = write_bag(folder / "bag", {"/joint_states": samples(5)}, storage)
+    content = storage_file(recording).read_bytes()
+    shutil.rmtree(recording)
     return content
 
 
