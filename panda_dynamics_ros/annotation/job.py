@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -55,11 +54,6 @@ class Outcome:
     def skipped(self) -> int:
         """Recordings that had been done before."""
         return len(self.sources) - len(self.waiting)
-
-    @property
-    def kinds_of_failure(self) -> Counter[str]:
-        """Errors without the names of files, and how many recordings have each."""
-        return Counter(error.replace(path, "..") for path, error in self.failures.items())
 
 
 def cores() -> int:

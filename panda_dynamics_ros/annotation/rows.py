@@ -81,7 +81,6 @@ def annotate(
     topic: str | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
-    episode: int | None = None,
     progress: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> list[Row]:
@@ -89,13 +88,13 @@ def annotate(
 
     The recording is read piece by piece, so that memory hardly grows with its length (8 bytes a sample).
 
-    path, topic, arm_prefix, columns, episode: see `load_dataset`.
+    path, topic, arm_prefix, columns: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
     progress: called after each block of samples.
     options: see `ArmMonitor`.
     Raises DataError, ArgumentError: see `load_dataset` and `ArmMonitor`.
     """
-    blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns, episode)
+    blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns)
     follower, names = Follower(robot, **options), tuple[str, ...]()
     for each in blocks:
         follower.add(each.stamp, each.q, each.dq, each.tau)
@@ -162,7 +161,7 @@ def _contacts(found: Findings) -> list[Row]:
             "ended_by": event.ended_by,
         }
         for event in found.events
-        if event.is_contact
+        if event.kind == CONTACT
     ]
 
 

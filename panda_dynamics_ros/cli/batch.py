@@ -3,6 +3,7 @@
 
 import argparse
 import sys
+from collections import Counter
 
 from rich.progress import DownloadColumn, TimeElapsedColumn
 
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
     summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
     tables = [("annotated", summary_rows(summary))]
     if outcome.failures:
-        kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
-        tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
+        kinds = Counter(error.replace(path, "..") for path, error in outcome.failures.items())
+        rows = [(f"{count}", error[:300]) for error, count in kinds.most_common(FAILURES_SHOWN)]
+        tables.append(("failures", rows))
     print_results(args.json, summary | {"failures": outcome.failures}, tables, [outcome.table])

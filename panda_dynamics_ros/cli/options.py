@@ -71,10 +71,8 @@ ARM = [
     flag("--strict", "refuse a file whose links are physically impossible; replay: exit code 3 if a problem is stated"),
 ]
 COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
-EPISODE = option("--episode", "of a table (default: all, one after the other)", type=int, metavar="N")
 RECORDING = [
     COLUMNS,
-    EPISODE,
     option("--topic", "topic of the joint states, if a recording has several"),
     option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
@@ -131,7 +129,7 @@ def check_replaceable(output: Path, name: str) -> None:
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options `RECORDING` as keyword arguments of `load_dataset`."""
-    return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
+    return {name: getattr(args, name) for name in ("columns", "topic", "arm_prefix")}
 
 
 def load_recording(args: argparse.Namespace, robot: RobotModel, path: str) -> JointDataset:

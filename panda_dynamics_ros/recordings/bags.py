@@ -19,10 +19,11 @@ from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.untrusted import exists, is_file, listed
+from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
 
 UNDECODED = "cannot be decoded"
-EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
+KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
+EXPECTED = f"expected {KIND}"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
 _KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
@@ -215,11 +216,8 @@ def _found_files(folder: Path) -> list[Path]:
 
 def _open_file(path: Path) -> BagFile:
     """A storage file, by its first bytes."""
-    try:
-        with path.open("rb") as stream:
-            beginning = stream.read(32)
-    except OSError as error:
-        raise DataError(f"{path}: {EXPECTED}, got: {error.strerror}") from error
+    with refused(path, KIND), path.open("rb") as stream:
+        beginning = stream.read(32)
     if beginning.startswith(ZSTD_MAGIC):
         raise DataError(f"{path}: {EXPECTED}, got a compressed file: unpack it with zstd -d")
     for magic, kind in _KINDS.items():

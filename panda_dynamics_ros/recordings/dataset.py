@@ -47,7 +47,6 @@ def load_dataset(
     joint_names: Sequence[str] | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
-    episode: int | None = None,
 ) -> JointDataset:
     """The samples of a recording that can be used.
 
@@ -65,14 +64,14 @@ def load_dataset(
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
-        panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated.
-    episode: of a table with a column `episode_index`, the one to read; left out, all follow each other with pauses.
+        panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated. Episodes
+        (a column `episode_index`) follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
     Raises DataFileNotFoundError: there is no such file.
     Raises DataError: the file cannot be read or has no usable sample; the message states the counts.
     Raises ArgumentError: several arms fit.
     """
-    blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns, episode)
+    blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns)
     parts = list(blocks)
     arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
     whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
@@ -97,7 +96,6 @@ class SampleBlocks:
         joint_names: Sequence[str] | None = None,
         arm_prefix: str = "",
         columns: str | None = None,
-        episode: int | None = None,
         size: int = BLOCK,
     ) -> None:
         if robot is not None and not isinstance(robot, RobotDescription):
@@ -105,7 +103,7 @@ class SampleBlocks:
         self.path = checks.path(path, "path")
         of_table = is_table(self.path) and (is_file(self.path) or not exists(self.path))
         self._stream: SampleStream
-        self._stream = TableStream(self.path, columns, episode) if of_table else JointStateStream(self.path, topic)
+        self._stream = TableStream(self.path, columns) if of_table else JointStateStream(self.path, topic)
         self._wanted = tuple(joint_names or (robot.joint_names if robot else self._stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size

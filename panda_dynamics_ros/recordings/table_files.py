@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
 from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz, refused
+from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
@@ -45,9 +45,9 @@ class Table(NamedTuple):
 
 
 class TableStream(SampleStream):
-    """The rows of a table as samples; `columns` and `episode` as in `load_dataset`."""
+    """The rows of a table as samples; `columns` as in `load_dataset`."""
 
-    def __init__(self, path: Path, columns: str | None = None, episode: int | None = None) -> None:
+    def __init__(self, path: Path, columns: str | None = None) -> None:
         super().__init__(path)
         if not is_file(path):
             raise DataFileNotFoundError(
@@ -57,7 +57,6 @@ class TableStream(SampleStream):
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
         fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
-        fields = self._of_episodes(fields, episode)
         self._stamps = fields["t"][:, 0]
         velocity = fields["dq"] if "dq" in fields else self._differentiated(fields["q"])
         self.names = tuple(f"joint{i + 1}" for i in range(velocity.shape[1]))
@@ -84,26 +83,17 @@ class TableStream(SampleStream):
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
         if EXTERNAL in fields and fields[EXTERNAL].shape != fields["q"].shape:
             del fields[EXTERNAL]
-        return fields | ({"episode": arrays[number]} if number else {})
-
-    def _of_episodes(self, fields: dict[str, FloatArray], episode: int | None) -> dict[str, FloatArray]:
-        """The rows of one episode, or of all with a pause between them."""
-        numbers = fields.pop("episode", np.zeros((0, 1)))[:, 0]
-        there = np.unique(numbers)
-        if episode is not None:
-            if episode not in there:
-                given = f"{there[0]:g} to {there[-1]:g}" if len(there) else "a table without episodes"
-                raise ArgumentError(f"episode: expected one that {self.path} has, got {episode} ({given})")
-            return {field: values[numbers == episode] for field, values in fields.items()}
-        if len(there) > 1:
-            stamps = fields["t"][:, 0].copy()
-            for k in np.flatnonzero(np.diff(numbers)) + 1:
-                stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
-            fields["t"] = stamps[:, None]
-            self._note(
-                f"{len(there)} episodes follow each other with pauses of {PAUSE:g} s; --episode (episode=) reads one"
-            )
+        if number:
+            self._set_apart(fields["t"][:, 0], arrays[number][:, 0])
         return fields
+
+    def _set_apart(self, stamps: FloatArray, numbers: FloatArray) -> None:
+        """Set pauses between episodes: the stamps (N,), in place, and the number of each row's episode (N,)."""
+        begins = np.flatnonzero(np.diff(numbers)) + 1
+        for k in begins:
+            stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
+        if len(begins):
+            self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
 
     def _differentiated(self, q: FloatArray) -> FloatArray:
         """Velocities from central differences of the positions over about `SPAN`."""
@@ -122,8 +112,7 @@ class TableStream(SampleStream):
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
     """What a table lacks; columns that are numbered are shown once, with # for their last number."""
     there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in widths))
-    shown = ", ".join(" ".join(name.split())[:40] for name in there[:8]) or "an empty file"
-    shown += ", ..." if len(there) > 8 else ""
+    shown = listed([f"{name:.40}" for name in there], "columns", 8)
     missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
     if columns is not OWN:
         return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"

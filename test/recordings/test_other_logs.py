@@ -175,17 +175,13 @@ def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path)
         load_dataset(path, "panda", columns="t=timestamp q=observation.state dq=dq tau=observation.effort")
 
 
-def test_episodes_follow_each_other_or_are_chosen(tmp_path):
+def test_episodes_follow_each_other(tmp_path):
     path = lerobot(tmp_path / "log.parquet", 3, **{"observation.velocity": DQ.tolist()})
-    with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s; --episode"):
+    with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s"):
         data = load_dataset(path, "panda")
     assert len(data.stamp) == 3 * COUNT
     np.testing.assert_allclose(stream_steps(data.stamp).pauses[:, 1], 1.0)
-    one = load_dataset(path, "panda", episode=1)
-    np.testing.assert_allclose(one.stamp, 1e-3 * (MS - MS[0]))
-    assert one.notes == ()
-    with pytest.raises(ArgumentError, match=r"episode: expected one that .* has, got 3 \(0 to 2\)"):
-        load_dataset(path, "panda", episode=3)
+    np.testing.assert_allclose(data.stamp[COUNT : 2 * COUNT] - data.stamp[COUNT], 1e-3 * (MS - MS[0]))
 
 
 @pytest.mark.parametrize(

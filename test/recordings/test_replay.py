@@ -65,10 +65,12 @@ def test_a_notebook_shows_results_in_a_line(panda):
 def test_a_touch_that_two_detectors_notice_is_one_event(panda):
     """The example is pushed once, from 12.0 to 12.8 s; what is picked up is no contact."""
     result = replay(load_dataset(EXAMPLE, panda), panda)
-    pick, release = (event for event in result.events if not event.is_contact)
+    pick, release = (event for event in result.events if event.kind != "contact")
     assert (pick.kind, release.kind) == ("pick", "release")
     touches = [
-        (event.onset, math.inf if event.end is None else event.end) for event in result.events if event.is_contact
+        (event.onset, math.inf if event.end is None else event.end)
+        for event in result.events
+        if event.kind == "contact"
     ]
     (push,) = [(onset, end) for onset, end in touches if onset < 12.8 and end > 12.0]
     assert push == (pytest.approx(12.0, abs=0.1), pytest.approx(12.8, abs=0.3))
