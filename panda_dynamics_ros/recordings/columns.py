@@ -7,8 +7,7 @@ A map of columns is written as "t=time:ms q=pos_# dq=vel_# tau=torque_#":
     NAME[0:7]   some entries of an array
     :UNIT       s, ms, us, ns; rad, deg (for dq: per second); Nm
     A+B         a sum, of seconds and nanoseconds for instance
-Names with blanks are put in quotes; dq may be left out, and is then taken from q. The maps of known programs are in
-`KNOWN`.
+Names with blanks are put in quotes. The maps of known programs are in `KNOWN`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
-NEEDED = ("t", "q", "tau")
 EXTERNAL = "tau_ext"  # Franka's external torques, `tau_ext_hat_filtered`
 DURATION = "duration"  # times as libfranka has them: whole numbers are milliseconds, others seconds
 
@@ -62,20 +60,20 @@ class ColumnMap(NamedTuple):
         except ValueError as error:
             raise ArgumentError(f"{source}: expected quotes in pairs, got {text!r:.80}") from error
         given = [field for field, _ in words]
-        if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
+        if len(set(given)) < len(given) or not set(FIELDS) <= set(given) <= {*FIELDS, EXTERNAL}:
             raise ArgumentError(
-                f"{source}: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
+                f"{source}: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
             )
         return cls(source, {field: _terms(field, value, source) for field, value in words})
 
     def columns_of(self, field: str, widths: Mapping[str, int]) -> list[list[str]] | None:
         """For each summand of a field, the columns to set side by side; None where they are not all there."""
-        found = [_columns(term, widths) for term in self.terms.get(field, ())] or [[]]
-        return None if any(not columns for columns in found) else found
+        found = [_columns(term, widths) for term in self.terms[field]]
+        return found if all(found) else None
 
     def fits(self, widths: Mapping[str, int]) -> bool:
-        """Whether a table with columns of these names and widths has all fields, dq apart."""
-        return all(self.columns_of(field, widths) is not None for field in NEEDED)
+        """Whether a table with columns of these names and widths has all fields."""
+        return all(self.columns_of(field, widths) is not None for field in FIELDS)
 
     def take(self, field: str, columns: list[list[str]], table: Mapping[str, FloatArray]) -> FloatArray:
         """A field (N, k) in SI units out of a table's columns, each (N, width)."""

@@ -19,7 +19,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
+from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, OWN, ColumnMap
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
 
@@ -31,7 +31,6 @@ EPISODES = ("episode_index", "episode")
 """Columns that number the episodes of a data set, whose times begin anew in each."""
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
-SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
 
 
@@ -57,19 +56,16 @@ class TableStream(SampleStream):
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
         fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
-        self._stamps = fields["t"][:, 0]
-        velocity = fields["dq"] if "dq" in fields else self._differentiated(fields["q"])
-        self.names = tuple(f"joint{i + 1}" for i in range(velocity.shape[1]))
-        external = fields.get(EXTERNAL, [None] * len(velocity))
-        rows = zip(self._stamps.tolist(), fields["q"], velocity, fields["tau"], external, strict=True)
+        stamps, q = fields["t"][:, 0].tolist(), fields["q"]
+        self.names = tuple(f"joint{i + 1}" for i in range(q.shape[1]))
+        external = fields.get(EXTERNAL, [None] * len(q))
+        rows = zip(stamps, q, fields["dq"], fields["tau"], external, strict=True)
         self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
-        # A field that the user names must be there; known programs may leave out velocities.
-        wanted = {each: columns.columns_of(each, table.widths) for each in (*FIELDS, EXTERNAL) if each in columns.terms}
+        wanted = {field: columns.columns_of(field, table.widths) for field in columns.terms}
         found = {field: names for field, names in wanted.items() if names is not None}
-        needed = NEEDED if columns in KNOWN else wanted.keys() - {EXTERNAL}
-        if not set(needed) <= set(found):
+        if not set(FIELDS) <= set(found):
             raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
@@ -77,8 +73,8 @@ class TableStream(SampleStream):
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
         fields = {field: columns.take(field, names, arrays) for field, names in found.items()}
-        counts = {field: fields[field].shape[1] for field in FIELDS if field in fields}
-        if counts["t"] != 1 or len({count for field, count in counts.items() if field != "t"}) != 1 or not counts["q"]:
+        counts = {field: fields[field].shape[1] for field in FIELDS}
+        if counts["t"] != 1 or not counts["q"] == counts["dq"] == counts["tau"] > 0:
             given = ", ".join(f"{count} of {field}" for field, count in counts.items())
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
         if EXTERNAL in fields and fields[EXTERNAL].shape != fields["q"].shape:
@@ -94,19 +90,6 @@ class TableStream(SampleStream):
             stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
         if len(begins):
             self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
-
-    def _differentiated(self, q: FloatArray) -> FloatArray:
-        """Velocities from central differences of the positions over about `SPAN`."""
-        self._note(
-            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
-            "less certain than with a recorded dq"
-        )
-        period = float(np.median(np.diff(self._stamps))) if len(self._stamps) > 1 else SPAN
-        reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
-        k = np.arange(len(q))
-        before, after = np.maximum(k - reach, 0), np.minimum(k + reach, len(q) - 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((q[after] - q[before]) / (self._stamps[after] - self._stamps[before])[:, None])
 
 
 def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
