@@ -101,7 +101,7 @@ def annotate(
         names = each.names
         progress()
     found = follower.findings(names, blocks.rejected)
-    row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}
+    row = _recording(found) | {"notes": "\n".join(blocks.stream.notes), "robot": robot.name}
     return [
         {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))
     ]

@@ -3,7 +3,6 @@
 
 import glob
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,6 @@ from panda_dynamics_ros.recordings.table_files import TABLES
 STORAGES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 ENDINGS = (*STORAGES, *(ending for endings in TABLES for ending in endings))
 METADATA = "metadata.yaml"
-_SPLIT = re.compile(r"(?P<name>.+)_\d+(\.mcap|\.db3)(\.zstd)?")
 
 
 class Source(NamedTuple):
@@ -33,9 +31,8 @@ class Source(NamedTuple):
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """The recordings at `paths`, in order of their names, each once.
 
-    paths: files; folders, which are searched to the bottom; and globs. A folder with a metadata.yaml, or with the
-        parts `name_0.mcap`, `name_1.mcap` .. of a folder called `name`, is one recording. Any other file that ends
-        like a recording is one of its own.
+    paths: files; folders, which are searched to the bottom; and globs. A folder with a metadata.yaml is one
+        recording. Any other file that ends like a recording is one of its own.
     Raises ArgumentError: there is nothing at a path.
     """
     found: dict[str, Source] = {}
@@ -60,15 +57,10 @@ def _grouped(files: Iterable[Path]) -> Iterator[Source]:
         folders.setdefault(file.parent, []).append(file)
     for folder, inside in folders.items():
         storages = [file for file in inside if file.name.lower().endswith(STORAGES)]
-        metadata = [file for file in inside if file.name == METADATA]
-        parts = [_SPLIT.fullmatch(file.name) for file in storages]
-        is_split = len(parts) > 1 and all(part and part["name"] == folder.name for part in parts)
-        together = [*storages, *metadata] if storages and (metadata or is_split) else []
-        if together:
-            yield _source(folder, together)
-        for file in inside:
-            if file not in together and file not in metadata:
-                yield _source(file, [file])
+        if storages and folder / METADATA in inside:
+            yield _source(folder, [*storages, folder / METADATA])
+            inside = [file for file in inside if file not in storages]
+        yield from (_source(file, [file]) for file in inside if file.name != METADATA)
 
 
 def _source(path: Path, files: list[Path]) -> Source:

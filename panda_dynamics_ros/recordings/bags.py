@@ -139,7 +139,7 @@ class JointStateStream(SampleStream):
                 self.rejected[UNDECODED] += undecoded
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
-                self._note(f"{_not_whole(self.path, file)}, {decoded} joint states of it were read")
+                self._note(f"{file.path.name} is not whole ({file.damage}), {decoded} joint states of it were read")
 
 
 def _nanoseconds(message: Any) -> int:
@@ -163,7 +163,7 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     counts = Counter[str]()
     for topics in (file.topics for file in files):
         counts.update({each.name: each.messages for each in topics if each.type == JOINT_STATE})
-    damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
+    damage = "".join(f"; {file.path.name} is not whole ({file.damage})" for file in files if file.damage)
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {listed(found, 'topics')}{damage}")
@@ -179,11 +179,6 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if len(most) != 1:
         raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {offered}")
     return most[0]
-
-
-def _not_whole(recording: Path, file: BagFile) -> str:
-    name = "the file" if file.path == recording else file.path.name
-    return f"{name} is not whole ({file.damage})"
 
 
 # ---- which files ------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def load_dataset(
     parts = list(blocks)
     arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
     whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
-    return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
+    return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.stream.notes)
 
 
 class SampleBlocks:
@@ -84,7 +84,7 @@ class SampleBlocks:
     They can be read once. Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a
     whole.
 
-    path: what is read.
+    stream: what is read; its `notes` are what else is to be said of the file, complete after the last block.
     rejected: how many samples were left out so far, by reason; complete after the last block.
     """
 
@@ -100,21 +100,15 @@ class SampleBlocks:
     ) -> None:
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
-        self.path = checks.path(path, "path")
-        of_table = is_table(self.path) and (is_file(self.path) or not exists(self.path))
-        self._stream: SampleStream
-        self._stream = TableStream(self.path, columns) if of_table else JointStateStream(self.path, topic)
-        self._wanted = tuple(joint_names or (robot.joint_names if robot else self._stream.names))
+        path = checks.path(path, "path")
+        of_table = is_table(path) and (is_file(path) or not exists(path))
+        self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
+        self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self.rejected, self._example = Counter[str](), ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else is to be said of the file, a line each; complete after the last block."""
-        return self._stream.notes
 
     def __iter__(self) -> Iterator[JointDataset]:
         samples, found = self._in_order(self._usable()), False
@@ -124,7 +118,7 @@ class SampleBlocks:
         if not found:
             counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
             among = f"none among {self.rejected.total()} ({counts}){self._example}" if counts else "none at all"
-            raise DataError(f"{self.path}: expected usable samples, got {among}")
+            raise DataError(f"{self.stream.path}: expected usable samples, got {among}")
 
     def _block(self, rows: list[JointStateSample]) -> JointDataset:
         def column(name: str) -> Any:
@@ -133,11 +127,11 @@ class SampleBlocks:
 
         stamp, q, dq, tau = (column(name) for name in ("stamp", "position", "velocity", "effort"))
         more = {"recorded_ns": column("recorded_ns"), "tau_ext": column("external")}
-        return JointDataset(stamp, q, dq, tau, rows[0].names, str(self.path), **more)
+        return JointDataset(stamp, q, dq, tau, rows[0].names, str(self.stream.path), **more)
 
     def _usable(self) -> Iterator[JointStateSample]:
         """The samples of the arm's joints alone, in its order; those that cannot be used are counted as rejected."""
-        for sample in self._stream:
+        for sample in self.stream:
             try:
                 mapping = self._mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
@@ -153,7 +147,7 @@ class SampleBlocks:
                 self._example = self._example or f"; for example {error}"
                 continue
             yield JointStateSample(sample.stamp, mapping.joint_names, *fields, sample.recorded_ns, sample.external)
-        self.rejected.update(self._stream.rejected)
+        self.rejected.update(self.stream.rejected)
 
     def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
         """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""

@@ -19,7 +19,16 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, OWN, ColumnMap
+from panda_dynamics_ros.recordings.columns import (
+    EXTERNAL,
+    FIELDS,
+    KNOWN,
+    OWN,
+    ColumnMap,
+    column_map,
+    found_columns,
+    take,
+)
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
 from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
 
@@ -52,10 +61,11 @@ class TableStream(SampleStream):
             raise DataFileNotFoundError(
                 f"{path!s:.300}: expected a {path.suffix.lstrip('.').upper()} file, got no such file"
             )
-        chosen = None if columns is None else ColumnMap.of(columns)
+        chosen = None if columns is None else column_map(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
-        fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
+        known = (each for each in KNOWN if set(FIELDS) <= set(found_columns(each, table.widths)))
+        fields = self._fields(table, chosen or next(known, OWN))
         stamps, q = fields["t"][:, 0].tolist(), fields["q"]
         self.names = tuple(f"joint{i + 1}" for i in range(q.shape[1]))
         external = fields.get(EXTERNAL, [None] * len(q))
@@ -63,16 +73,16 @@ class TableStream(SampleStream):
         self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
-        wanted = {field: columns.columns_of(field, table.widths) for field in columns.terms}
-        found = {field: names for field, names in wanted.items() if names is not None}
+        found = found_columns(columns, table.widths)
         if not set(FIELDS) <= set(found):
-            raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
+            missing = [field for field in columns if field not in found]
+            raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
         arrays = table.read(sorted(names))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
-        fields = {field: columns.take(field, names, arrays) for field, names in found.items()}
+        fields = {field: take(field, columns[field], names, arrays) for field, names in found.items()}
         counts = {field: fields[field].shape[1] for field in FIELDS}
         if counts["t"] != 1 or not counts["q"] == counts["dq"] == counts["tau"] > 0:
             given = ", ".join(f"{count} of {field}" for field, count in counts.items())
@@ -92,15 +102,14 @@ class TableStream(SampleStream):
             self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
 
 
-def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
+def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
     """What a table lacks; columns that are numbered are shown once, with # for their last number."""
-    there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in widths))
+    there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in names))
     shown = listed([f"{name:.40}" for name in there], "columns", 8)
-    missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
-    if columns is not OWN:
-        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
-    names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
+    if not is_own:
+        return f"columns: expected columns for {', '.join(fields)}, got {shown}"
+    lacking = [field if field == "t" else f"{field}1" for field in fields if field != EXTERNAL]
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(lacking)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------

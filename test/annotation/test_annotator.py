@@ -91,7 +91,7 @@ def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     values = rng.normal(size=(len(stamps), 3, 7))
 
     class Stream:
-        notes, rejected = (), Counter[str]()
+        path, notes, rejected = Path("made up"), (), Counter[str]()
 
         def __init__(self, *_: object) -> None: ...
 
@@ -143,7 +143,7 @@ def names(*paths: str | Path, top: Path) -> list[str]:
 
 def test_folders_are_searched_and_bags_kept_together(tmp_path):
     touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "bag" / "x_1.mcap")
-    touch(tmp_path / "split" / "split_0.db3", tmp_path / "split" / "split_1.db3")
+    touch(tmp_path / "split" / "metadata.yaml", tmp_path / "split" / "split_0.db3", tmp_path / "split" / "split_1.db3")
     touch(tmp_path / "many" / "a.mcap", tmp_path / "many" / "b.mcap", tmp_path / "many" / "c.csv.gz")
     touch(tmp_path / "deep" / "er" / "d.H5", tmp_path / "deep" / "notes.txt", tmp_path / "e.parquet")
     everything = ["bag", "deep/er/d.H5", "e.parquet", "many/a.mcap", "many/b.mcap", "many/c.csv.gz", "split"]
