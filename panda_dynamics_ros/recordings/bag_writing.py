@@ -26,7 +26,6 @@ from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
-Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
 STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
@@ -41,10 +40,10 @@ class OfferedTopic(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """Messages of one topic: when each was sent (N,), and their bytes; none at all may be ()."""
+    """Messages of one topic: when each was sent (N,), and the bytes of each (N, k)."""
 
     stamp_ns: Nanoseconds
-    serialised: Rows | tuple[()]
+    serialised: NDArray[np.uint8]
 
 
 def write_topics(
@@ -141,12 +140,12 @@ def _offer(topic: OfferedTopic) -> Any:
 
 
 def serialised(
-    kind: str, stamp_ns: Nanoseconds | None, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
-) -> Rows:
+    kind: str, stamp_ns: Nanoseconds, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
+) -> Messages:
     """A message of this type for each row of `columns`, which has (N, k) by the name of a field: a sequence of doubles,
     or a message of k doubles (a Pose's position).
 
-    `stamp_ns` (N,) are the headers' stamps, None where the type has no header; `fields` is what all messages have, by
+    `stamp_ns` (N,) are also the headers' stamps, where the type has a header; `fields` is what all messages have, by
     the name of the field, wherever it is in them (frame_id, for instance). ArgumentError: a stamp is not below 2^31 s.
     """
     types = rosbag2.typestore()
@@ -154,8 +153,8 @@ def serialised(
     marks = np.split(1.2345678901234567e200 * (1.0 + np.arange(sum(widths))), np.cumsum(widths)[:-1])
     message = _message(kind, {**fields, **dict(zip(columns, marks, strict=True))})
     pattern = bytes(types.serialize_cdr(message, kind, little_endian=True))
-    rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(next(iter(columns.values()))), 1))
-    if stamp_ns is not None:
+    rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(stamp_ns), 1))
+    if hasattr(message, "header"):
         wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
@@ -163,7 +162,7 @@ def serialised(
     for mark, values in zip(marks, columns.values(), strict=True):
         place = pattern.rindex(mark.astype("<f8").tobytes())  # the last: text that comes before may be anything
         rows[:, place : place + 8 * len(mark)] = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
-    return rows
+    return Messages(stamp_ns, rows)
 
 
 def _message(kind: str, given: Mapping[str, Any], numbers: Iterator[float] | None = None) -> Any:

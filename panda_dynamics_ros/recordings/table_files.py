@@ -58,9 +58,7 @@ class TableStream(SampleStream):
     def __init__(self, path: Path, columns: str | None = None) -> None:
         super().__init__(path)
         if not is_file(path):
-            raise DataFileNotFoundError(
-                f"{path!s:.300}: expected a {path.suffix.lstrip('.').upper()} file, got no such file"
-            )
+            raise DataFileNotFoundError(f"{path!s:.300}: expected a table, got no such file")
         chosen = None if columns is None else column_map(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
