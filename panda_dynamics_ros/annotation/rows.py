@@ -102,9 +102,7 @@ def annotate(
         progress()
     found = follower.findings(names, blocks.rejected)
     row = _recording(found) | {"notes": "\n".join(blocks.stream.notes), "robot": robot.name}
-    return [
-        {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))
-    ]
+    return [row, *_payloads(found), *_contacts(found)]
 
 
 def _recording(found: Findings) -> Row:
@@ -116,13 +114,13 @@ def _recording(found: Findings) -> Row:
         "end_s": found.end - found.start,
         "first_stamp_s": found.start,
         "samples": found.samples,
-        "rate_hz": 1.0 / period,
+        "rate_hz": 1.0 / period if math.isfinite(period) else None,
         "lost": lost,
         "gaps": len(pauses),
         "longest_gap_s": float(pauses[:, 1].max()) if len(pauses) else None,
         "rejected": sum(found.dropped.values()),
         "reasons": json.dumps(found.dropped, sort_keys=True),
-        "residual_nm": float(np.linalg.norm(found.residual_rms)),
+        "residual_nm": float(np.linalg.norm(found.residual_rms)) if known else None,
         "joint_residual_nm": found.residual_rms.tolist() if known else None,
         "joint_offset_nm": found.residual_mean.tolist() if known else None,
         "problem": found.problem,
@@ -163,11 +161,6 @@ def _contacts(found: Findings) -> list[Row]:
         for event in found.events
         if event.kind == CONTACT
     ]
-
-
-def _finite(value: Any) -> Any:
-    """Null in place of nan and infinity, which JSON does not have."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ---- the file -------------------------------------------------------------------------------------------------------

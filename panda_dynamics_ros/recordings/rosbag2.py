@@ -226,15 +226,13 @@ class SqliteFile:
         # left in its write-ahead log.
         log = self.path.with_name(f"{self.path.name}-wal")
         immutable = 0 if log.is_file() and log.stat().st_size else 1
+        uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable={immutable}"
         try:
-            with closing(
-                sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable={immutable}", uri=True)
-            ) as it:
+            with closing(sqlite3.connect(uri, uri=True)) as it:
                 it.text_factory = lambda text: text.decode(errors="replace")
                 (page_size,) = it.execute("PRAGMA page_size").fetchone()
-                if (
-                    self.path.stat().st_size % page_size
-                ):  # SQLite fills such a page with zeros, as if they were measured
+                # SQLite fills a page that is cut with zeros, as if they were measured.
+                if self.path.stat().st_size % page_size:
                     raise sqlite3.DatabaseError("the last page is cut off")
                 yield it
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

@@ -130,7 +130,7 @@ def test_a_worker_knows_the_residual_map(tmp_path):
 def test_workers_that_cannot_start_end_the_run(tmp_path):
     write(tmp_path / "data", 1)
     with pytest.raises(WorkerError, match="could not start"):
-        annotate_recordings([tmp_path / "data"], tmp_path / "table.parquet", TASK._replace(robot="no robot"))
+        annotate_recordings([tmp_path / "data"], tmp_path / "table.parquet", TASK._replace(files={"robot.yaml": ""}))
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
