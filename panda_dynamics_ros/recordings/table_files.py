@@ -3,10 +3,8 @@
 
 import csv
 import gzip
-import io
 import math
 import re
-import zlib
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -137,20 +135,17 @@ def _csv_table(path: Path) -> Table:
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
-    kind: Any = gzip if path.suffix.lower() == ".gz" else io
-    try:
-        with kind.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            lines = _csv_lines(path, stream)
-            # numpy.savetxt writes the header as a comment, and some loggers comments before it.
-            first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
-            first = first.removeprefix("#")
-            delimiter = max(",;\t", key=first.count)
-            yield from csv.reader([first], delimiter=delimiter)
-            for row in csv.reader(lines, delimiter=delimiter):
-                if row:
-                    yield [cell.replace(",", ".") for cell in row] if delimiter == ";" else row
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: expected a CSV file, got: {error}") from error
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with refused(path, "a CSV file"), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        lines = _csv_lines(path, stream)
+        # numpy.savetxt writes the header as a comment, and some loggers comments before it.
+        first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+        first = first.removeprefix("#")
+        delimiter = max(",;\t", key=first.count)
+        yield from csv.reader([first], delimiter=delimiter)
+        for row in csv.reader(lines, delimiter=delimiter):
+            if row:
+                yield [cell.replace(",", ".") for cell in row] if delimiter == ";" else row
 
 
 def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:
