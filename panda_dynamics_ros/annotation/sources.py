@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.recordings.bags import STORAGES
 from panda_dynamics_ros.recordings.table_files import TABLES
 
-STORAGES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 ENDINGS = (*STORAGES, *(ending for endings in TABLES for ending in endings))
 METADATA = "metadata.yaml"
 

@@ -24,10 +24,11 @@ from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
 UNDECODED = "cannot be decoded"
 KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
 EXPECTED = f"expected {KIND}"
+MCAP, SQLITE = (".mcap", ".mcap.zstd"), (".db3", ".db3.zstd")
+STORAGES = MCAP + SQLITE
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
 _KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
-_STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
 class RecordingWarning(UserWarning):
@@ -198,15 +199,16 @@ def _open_recording(path: Path) -> list[BagFile]:
 
 def _found_files(folder: Path) -> list[Path]:
     """The storage files of a folder, part 2 before part 10."""
-    found = [file for file in folder.iterdir() if _STORAGE.fullmatch(file.name) and file.is_file()]
+    found = sorted(
+        (file for file in folder.iterdir() if file.name.lower().endswith(STORAGES) and file.is_file()),
+        key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)],
+    )
     if not found:
         raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files")
-    if len({_STORAGE.fullmatch(file.name)[1] for file in found}) > 1:  # type: ignore[index]
-        names = ", ".join(sorted(file.name for file in found))
+    if len({file.name.lower().endswith(MCAP) for file in found}) > 1:
+        names = ", ".join(file.name for file in found)
         raise DataError(f"{folder}: expected files of one recording, got {names}: name the one to read")
-    return sorted(
-        found, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
-    )
+    return found
 
 
 def _open_file(path: Path) -> BagFile:

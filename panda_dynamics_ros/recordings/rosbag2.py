@@ -179,13 +179,10 @@ def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
     if not compression:
         return compressed, checksum
     # The incremental decompressors give what there is; those for whole frames refuse a cut one.
-    decompressor: Any
-    if compression == "zstd":
-        decompressor = zstd().ZstdDecompressor()
-    elif compression == "lz4":
-        decompressor = module("lz4.frame").LZ4FrameDecompressor()
-    else:
+    if compression not in ("zstd", "lz4"):
         raise ValueError(f"a chunk with unknown compression {compression!r}")
+    is_zstd = compression == "zstd"
+    decompressor = zstd().ZstdDecompressor() if is_zstd else module("lz4.frame").LZ4FrameDecompressor()
     try:
         records = bytes(decompressor.decompress(compressed, max_length=size + 1))
     except (zstd().ZstdError, RuntimeError) as error:
