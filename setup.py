@@ -50,7 +50,7 @@ setup(
     ],
     extras_require={
         "bags": ["rosbags>=0.11,<0.12"],
-        "cluster": ["distributed>=2024.8", "fsspec>=2024.6"],
+        "cluster": ["distributed>=2024.8"],
         "datasets": ["h5py>=3,<4", "pyarrow>=14.0.1,<30"],
         # pylibfranka has no wheels for Python 3.13 yet.
         "fr3": ["pylibfranka>=0.18,<1; python_version<'3.13'"],
@@ -76,7 +76,6 @@ setup(
             "franky-control>=2,<3",
             "franky-sim>=1,<2",
             "distributed>=2024.8",
-            "fsspec>=2024.6",
             "h5py>=3,<4",
             "pyarrow>=14.0.1,<30",
         ],

@@ -9,7 +9,6 @@ from typing import Any
 import lz4.frame  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-import yaml
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -77,18 +76,12 @@ def storage_file(folder: Path) -> Path:
     return file
 
 
-def split_bag(folder: Path, parts: Sequence[Sequence[JointStateSample]], storage: str, *, metadata: bool) -> Path:
+def split_bag(folder: Path, parts: Sequence[Sequence[JointStateSample]], storage: str) -> Path:
     """A recording split over files <name>_0, <name>_1, ..., as `ros2 bag record --max-bag-size` leaves it."""
     folder.mkdir()
-    names, information = [], {}
     for k, part in enumerate(parts):
-        piece = write_bag(folder.parent / f"{folder.name}_{k}", {"/joint_states": part}, storage)
-        file = storage_file(piece)
-        information = yaml.safe_load((piece / "metadata.yaml").read_text())
-        names.append(file.rename(folder / file.name).name)
-    if metadata:
-        information["rosbag2_bagfile_information"]["relative_file_paths"] = names
-        (folder / "metadata.yaml").write_text(yaml.safe_dump(information))
+        file = storage_file(write_bag(folder.parent / f"{folder.name}_{k}", {"/joint_states": part}, storage))
+        file.rename(folder / file.name)
     return folder
 
 

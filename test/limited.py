@@ -51,7 +51,6 @@ def _readers() -> dict[str, Any]:
     robot = load_robot("panda")
     return {
         "dataset": lambda path: f"{len(load_dataset(path).stamp)} samples",
-        "metadata": lambda path: f"{len(load_dataset(Path(path).parent).stamp)} samples",
         "robot": lambda path: load_robot(path).name[:40],
         "end_effector": lambda path: load_robot("panda", end_effector=path).name[:40],
         "motion": lambda path: f"{read_motion(path).period:g} s",

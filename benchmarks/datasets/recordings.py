@@ -55,5 +55,5 @@ def write_1khz(folder: Path, count: int, seconds: float) -> Path:
     for k in range(count):
         rows = zip(*motion(seconds, 1000.0, k), strict=True)
         samples = (JointStateSample(float(t), names, *values) for t, *values in rows)
-        write_joint_states(folder / f"recording_{k}", samples, "mcap")
+        write_joint_states(folder / f"recording_{k}", samples)
     return folder

@@ -8,14 +8,13 @@ import contextlib
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.annotation.rows import RECORDING, Row, check_name, read_table, write_table
+from panda_dynamics_ros.annotation.rows import RECORDING, Row, parquet, read_table, write_table
 from panda_dynamics_ros.annotation.sources import Source, find_recordings
 from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
 from panda_dynamics_ros.errors import ArgumentError
@@ -55,11 +54,6 @@ class Outcome:
     def skipped(self) -> int:
         """Recordings that had been done before."""
         return len(self.sources) - len(self.waiting)
-
-    @property
-    def kinds_of_failure(self) -> Counter[str]:
-        """Errors without the names of files, and how many recordings have each."""
-        return Counter(error.replace(path, "..") for path, error in self.failures.items())
 
 
 def cores() -> int:
@@ -106,7 +100,7 @@ def annotate_recordings(
     """Annotate recordings and write the table; an interrupted run writes what is done.
 
     paths: see `find_recordings`.
-    output: a .parquet or .csv file.
+    output: a .parquet file.
     task: see `Task.of`.
     jobs, scheduler: see `open_executor`.
     resume: keep what an earlier table has of recordings that have not changed and did not fail.
@@ -115,20 +109,23 @@ def annotate_recordings(
     Raises ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it
         was made with other options, or there is no such scheduler. `output` is one of the recordings.
     Raises DataError: the file to resume from is no table of an earlier run.
-    Raises MissingDependencyError: pyarrow, fsspec or distributed is needed and not installed.
+    Raises MissingDependencyError: pyarrow, or for a scheduler distributed, is not installed.
     Raises WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is
         done.
     """
     table = Path(output)
-    check_name(table)
+    if table.suffix != ".parquet":
+        raise ArgumentError(f"--output: expected a name that ends in .parquet, got {str(table)!r}")
+    parquet()  # before the work
     sources = find_recordings(paths)
+    done: dict[str, list[Row]] = {}
     if resume and table.exists():
         sources = [source for source in sources if Path(source.path).absolute() != table.absolute()]
+        done = _earlier_rows(table, task)
     elif table.exists():
         checks.not_an_input(table, (source.path for source in sources), "output")
         if not overwrite:
             raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
-    done = _earlier_rows(table, task) if resume and table.exists() else {}
     versions = {path: rows[0]["version"] for path, rows in done.items()}
     outcome = Outcome(table, sources, [each for each in sources if versions.get(each.path) != each.version])
 
@@ -174,7 +171,7 @@ def _annotated(
 def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
     """What an earlier run has done without an error: the rows of each recording by its path."""
     found: dict[str, list[Row]] = {}
-    now = task.provenance(Source("/", (), 0, ""))
+    now = task.provenance(Source("/", 0, ""))
     for row in read_table(table):
         if row["kind"] == RECORDING:
             before = {name: row.get(name) for name in ("robot_sha256", "options", "package_version")}

@@ -4,23 +4,20 @@
 One table for all: `kind` says what a row is, and columns of other kinds are empty.
 """
 
-import csv
-import importlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
 from panda_dynamics_ros.recordings.dataset import SampleBlocks
 from panda_dynamics_ros.recordings.findings import Findings, Follower
+from panda_dynamics_ros.recordings.table_files import EXTRA
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
-from panda_dynamics_ros.untrusted import replacing
+from panda_dynamics_ros.untrusted import import_optional, refused, replacing
 
 Row = dict[str, Any]
 """A row by column; what is absent is empty."""
@@ -70,7 +67,6 @@ COLUMNS: dict[str, Column] = {
     "ended_by": Column("text", CONTACT, "released, steady, or empty where its end was not seen"),
     "version": Column("text", RECORDING, "changes with sizes and times of the recording's files, for --resume"),
     "bytes": Column("int", RECORDING, "size of the recording's files"),
-    "sha256": Column("text", RECORDING, "of their contents, in the order of their names"),
     "robot": Column("text", RECORDING, "name of the arm's model"),
     "robot_sha256": Column("text", RECORDING, "of its YAML file, and of its residual map"),
     "options": Column("text", RECORDING, "options of the run, as JSON"),
@@ -85,7 +81,6 @@ def annotate(
     topic: str | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
-    episode: int | None = None,
     progress: Callable[[], None] = lambda: None,
     **options: Any,
 ) -> list[Row]:
@@ -93,23 +88,21 @@ def annotate(
 
     The recording is read piece by piece, so that memory hardly grows with its length (8 bytes a sample).
 
-    path, topic, arm_prefix, columns, episode: see `load_dataset`.
+    path, topic, arm_prefix, columns: see `load_dataset`.
     robot: the arm's model with its end effector, without the payload.
     progress: called after each block of samples.
     options: see `ArmMonitor`.
     Raises DataError, ArgumentError: see `load_dataset` and `ArmMonitor`.
     """
-    blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns, episode)
+    blocks = SampleBlocks(path, robot, topic, None, arm_prefix, columns)
     follower, names = Follower(robot, **options), tuple[str, ...]()
     for each in blocks:
         follower.add(each.stamp, each.q, each.dq, each.tau)
         names = each.names
         progress()
     found = follower.findings(names, blocks.rejected)
-    row = _recording(found) | {"notes": "\n".join(blocks.notes), "robot": robot.name}
-    return [
-        {name: _finite(value) for name, value in each.items()} for each in (row, *_payloads(found), *_contacts(found))
-    ]
+    row = _recording(found) | {"notes": "\n".join(blocks.stream.notes), "robot": robot.name}
+    return [row, *_payloads(found), *_contacts(found)]
 
 
 def _recording(found: Findings) -> Row:
@@ -121,13 +114,13 @@ def _recording(found: Findings) -> Row:
         "end_s": found.end - found.start,
         "first_stamp_s": found.start,
         "samples": found.samples,
-        "rate_hz": 1.0 / period,
+        "rate_hz": 1.0 / period if math.isfinite(period) else None,
         "lost": lost,
         "gaps": len(pauses),
         "longest_gap_s": float(pauses[:, 1].max()) if len(pauses) else None,
         "rejected": sum(found.dropped.values()),
         "reasons": json.dumps(found.dropped, sort_keys=True),
-        "residual_nm": float(np.linalg.norm(found.residual_rms)),
+        "residual_nm": float(np.linalg.norm(found.residual_rms)) if known else None,
         "joint_residual_nm": found.residual_rms.tolist() if known else None,
         "joint_offset_nm": found.residual_mean.tolist() if known else None,
         "problem": found.problem,
@@ -166,63 +159,27 @@ def _contacts(found: Findings) -> list[Row]:
             "ended_by": event.ended_by,
         }
         for event in found.events
-        if event.is_contact
+        if event.kind == CONTACT
     ]
-
-
-def _finite(value: Any) -> Any:
-    """Null in place of nan and infinity, which JSON does not have."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 
-def default_name() -> str:
-    """`recordings.parquet`, or `recordings.csv` where pyarrow is not installed."""
-    return "recordings.csv" if find_spec("pyarrow") is None else "recordings.parquet"
-
-
-def check_name(path: Path) -> None:
-    """Refuse (ArgumentError) a name that is neither .parquet nor .csv, and .parquet where pyarrow is not installed."""
-    if path.suffix not in (".parquet", ".csv"):
-        raise ArgumentError(f"--output: expected a name that ends in .parquet or .csv, got {str(path)!r}")
-    if path.suffix == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingDependencyError(
-            "pyarrow: expected it to be installed for Parquet (pip install 'panda_dynamics_ros[datasets]'), got "
-            "nothing; a name that ends in .csv needs no library"
-        )
+def parquet() -> Any:
+    """The module of pyarrow that reads and writes the table; MissingDependencyError where it is not installed."""
+    return import_optional("pyarrow.parquet", EXTRA)
 
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write all rows, in place of what is there."""
-    complete = ([_as_text(row.get(name)) for name in COLUMNS] for row in rows)
+    arrow = import_optional("pyarrow", EXTRA)
+    types = {"text": arrow.string(), "float": arrow.float64(), "int": arrow.int64(), "bool": arrow.bool_()}
+    types["floats"] = arrow.list_(arrow.float64())
+    schema = arrow.schema([(name, types[column.type]) for name, column in COLUMNS.items()])
+    texts = [{name: _as_text(value) for name, value in row.items()} for row in rows]
     with replacing(path) as file:
-        (_write_csv if path.suffix == ".csv" else _write_parquet)(file, complete)
-
-
-def read_table(path: Path) -> Iterator[Row]:
-    """The rows of a table that `write_table` wrote, without what is absent; DataError where it is no such table."""
-    try:
-        if path.suffix == ".csv":
-            with path.open(newline="", encoding="utf-8") as stream:
-                table = csv.DictReader(stream)
-                names, rows = table.fieldnames, [{k: _parsed(k, text) for k, text in row.items()} for row in table]
-        else:
-            content = importlib.import_module("pyarrow.parquet").read_table(path)
-            names, rows = content.column_names, content.to_pylist()
-        if names != list(COLUMNS):
-            raise ValueError("other columns")
-    except (OSError, ValueError, KeyError, csv.Error) as error:  # ArrowInvalid is a ValueError
-        raise DataError(f"{path}: expected the table of an earlier run, got: {error!s:.200}") from error
-    for row in rows:
-        yield {name: value for name, value in row.items() if value is not None}
-
-
-def _parsed(name: str, text: str) -> Any:
-    if name not in COLUMNS:
-        raise ValueError("other columns")
-    return (text if COLUMNS[name].type == "text" else json.loads(text)) if text else None
+        parquet().write_table(arrow.Table.from_pylist(texts, schema), file)
 
 
 def _as_text(value: Any) -> Any:
@@ -230,19 +187,11 @@ def _as_text(value: Any) -> Any:
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
-def _write_csv(path: Path, rows: Iterable[list[Any]]) -> None:
-    """All but text is JSON; what is absent is empty."""
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow([each if isinstance(each, str | None) else json.dumps(each) for each in row])
-
-
-def _write_parquet(path: Path, rows: Iterable[list[Any]]) -> None:
-    arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    types = {"text": arrow.string(), "float": arrow.float64(), "int": arrow.int64(), "bool": arrow.bool_()}
-    types["floats"] = arrow.list_(arrow.float64())
-    schema = arrow.schema([(name, types[column.type]) for name, column in COLUMNS.items()])
-    named = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    parquet.write_table(arrow.Table.from_pylist(named, schema), path)
+def read_table(path: Path) -> Iterator[Row]:
+    """The rows of a table that `write_table` wrote, without what is absent; DataError where it is no such table."""
+    with refused(path, "the table of an earlier run"):
+        table = parquet().read_table(path)
+        if table.column_names != list(COLUMNS):
+            raise ValueError("other columns")
+    for row in table.to_pylist():
+        yield {name: value for name, value in row.items() if value is not None}

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
-from panda_dynamics_ros.annotation.sources import Source, contents_sha256, local_copy
+from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
@@ -36,7 +36,7 @@ from panda_dynamics_ros.untrusted import python_command
 from panda_dynamics_ros.warm_up import warm_up
 
 GIBIBYTE = 1 << 30
-ROBOT, RESIDUAL_MAP = "robot.yaml", "robot.residual.npz"  # as `write_robot` calls the second
+ROBOT = "robot.yaml"
 
 
 class WorkerError(PandaDynamicsError, RuntimeError):
@@ -46,16 +46,14 @@ class WorkerError(PandaDynamicsError, RuntimeError):
 class Task(NamedTuple):
     """How to annotate each recording.
 
-    robot: the arm's YAML file as text, so that other machines need no file.
-    residual_map: the file that it names, in base64; empty where the arm has none.
-    robot_sha256: of both.
+    files: of the arm, as `write_robot` writes them: name and content, in base64. Other machines need no file.
+    robot_sha256: of their contents.
     options: keyword arguments of `annotate`.
     patience_s: a recording is given up if no sample of it was read for longer.
     memory_gib: that a worker may take.
     """
 
-    robot: str
-    residual_map: str
+    files: dict[str, str]
     robot_sha256: str
     options: dict[str, Any]
     patience_s: float = 300.0
@@ -65,17 +63,17 @@ class Task(NamedTuple):
     def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
         """The task for a robot; RobotDescriptionError where a link of it cannot exist."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
-            text = write_robot(robot, Path(folder) / ROBOT).read_text(encoding="utf-8")
-            residual_map = b"" if robot.residual_map is None else (Path(folder) / RESIDUAL_MAP).read_bytes()
+            write_robot(robot, Path(folder) / ROBOT)
+            contents = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir(), reverse=True)}
+        files = {name: base64.b64encode(content).decode() for name, content in contents.items()}
         given = {name: value for name, value in options.items() if value is not None}
-        sha256 = hashlib.sha256(text.encode() + residual_map).hexdigest()
-        return cls(text, base64.b64encode(residual_map).decode(), sha256, given, **limits)
+        return cls(files, hashlib.sha256(b"".join(contents.values())).hexdigest(), given, **limits)
 
     def load_robot(self) -> RobotModel:
         """The arm."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
-            (Path(folder) / ROBOT).write_text(self.robot, encoding="utf-8")
-            (Path(folder) / RESIDUAL_MAP).write_bytes(base64.b64decode(self.residual_map))
+            for name, content in self.files.items():
+                (Path(folder) / name).write_bytes(base64.b64decode(content))
             return load_robot(Path(folder) / ROBOT)
 
     def provenance(self, source: Source) -> Row:
@@ -167,20 +165,18 @@ _workers: dict[int, _Worker] = {}  # by thread
 
 def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Callable[[], None]) -> list[Row]:
     """The complete rows of one recording; what is wrong with it is one row, too."""
-    copy, began = source.path, time.perf_counter()
+    began = time.perf_counter()
     try:
-        with local_copy(source, progress) as path, warnings.catch_warnings():
-            copy = str(path)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a recording's are in `notes`
-            sha256 = contents_sha256(path, progress)
-            row, *others = annotate(path, robot, progress=progress, **task.options)
+            row, *others = annotate(source.path, robot, progress=progress, **task.options)
     except MemoryError:
         return task.failure(source, f"out of memory: more than {task.memory_gib:g} GiB are needed")
     except Exception as error:  # of a library, over a file that nobody has foreseen: one row, not the end of the run
         kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
-        return task.failure(source, f"{kind}{error}".replace(copy, source.path))
-    row |= {"sha256": sha256, "notes": row["notes"].replace(copy, source.path), "seconds": time.perf_counter() - began}
-    return [task.provenance(source) | row, *({"path": source.path, "arm": source.arm} | each for each in others)]
+        return task.failure(source, f"{kind}{error}")
+    row = task.provenance(source) | row | {"seconds": time.perf_counter() - began}
+    return [row, *({"path": source.path, "arm": source.arm} | each for each in others)]
 
 
 def main() -> None:

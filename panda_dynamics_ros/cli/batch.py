@@ -3,12 +3,12 @@
 
 import argparse
 import sys
+from collections import Counter
 
 from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
-from panda_dynamics_ros.annotation.rows import default_name
 from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.annotation.worker import Task
 from panda_dynamics_ros.cli import options
@@ -17,14 +17,14 @@ from panda_dynamics_ros.reporting.console import print_results, progress_bar, su
 FAILURES_SHOWN = 10
 EXAMPLES = """\
 panda-dynamics batch recordings/ --output table.parquet
-panda-dynamics batch "lab*/**/*.mcap" --output table.csv --resume
+panda-dynamics batch "lab*/**/*.mcap" --output table.parquet --resume
 """
 OPTIONS = [
-    options.option("paths", "recordings, folders, globs, or URLs of these", nargs="+", metavar="PATH"),
+    options.option("paths", "recordings, folders, or globs", nargs="+", metavar="PATH"),
     *options.ROBOT,
     *options.payload(),
     *options.RECORDING,
-    options.output(default_name(), "TABLE", "Parquet or CSV"),
+    options.output("recordings.parquet", "TABLE", "the table, Parquet"),
     options.flag("--resume", "go on with TABLE: skip the recordings that are done"),
     options.flag("--overwrite", "replace an earlier table"),
     options.option("--jobs", f"processes (default: one for each core, {cores()})", type=int, metavar="N"),
@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
     summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
     tables = [("annotated", summary_rows(summary))]
     if outcome.failures:
-        kinds = outcome.kinds_of_failure.most_common(FAILURES_SHOWN)
-        tables.append(("failures", [(f"{count}", error[:300]) for error, count in kinds]))
+        kinds = Counter(error.replace(path, "..") for path, error in outcome.failures.items())
+        rows = [(f"{count}", error[:300]) for error, count in kinds.most_common(FAILURES_SHOWN)]
+        tables.append(("failures", rows))
     print_results(args.json, summary | {"failures": outcome.failures}, tables, [outcome.table])

@@ -16,7 +16,6 @@ OPTIONS = [
     options.option("output", "the rosbag2 folder to write", type=Path, metavar="DIR"),
     *options.ROBOT,
     options.COLUMNS,
-    options.EPISODE,
     options.option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states"),
     options.OVERWRITE,
 ]
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
 
     checks.not_an_input(args.output, [args.log], "DIR")
     robot = options.load_arm(args)
-    data = load_dataset(args.log, robot, columns=args.columns, episode=args.episode)
+    data = load_dataset(args.log, robot, columns=args.columns)
     # A table has no names of joints; the joints of a bag have theirs.
     names = robot.joint_names if data.names[0] == "joint1" else data.names
     columns = zip(data.stamp.tolist(), data.q, data.dq, data.tau, data.stamp_ns.tolist(), strict=True)

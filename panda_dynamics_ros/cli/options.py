@@ -70,10 +70,8 @@ ARM = [
     option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
 ]
 COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
-EPISODE = option("--episode", "of a table (default: all, one after the other)", type=int, metavar="N")
 RECORDING = [
     COLUMNS,
-    EPISODE,
     option("--topic", "topic of the joint states, if a recording has several"),
     option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
@@ -130,7 +128,7 @@ def check_replaceable(output: Path, name: str) -> None:
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:
     """The options `RECORDING` as keyword arguments of `load_dataset`."""
-    return {name: getattr(args, name) for name in ("columns", "episode", "topic", "arm_prefix")}
+    return {name: getattr(args, name) for name in ("columns", "topic", "arm_prefix")}
 
 
 def load_recording(args: argparse.Namespace, robot: RobotModel, path: str) -> JointDataset:

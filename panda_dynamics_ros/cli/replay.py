@@ -17,7 +17,6 @@ from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.bag_writing import STORAGES
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.recordings.replay import Replay, replay
 from panda_dynamics_ros.reporting import console
@@ -33,7 +32,6 @@ panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
 CONTRADICTED = 3
 """Exit code of --strict where the recording contradicts the arm, or what was declared."""
 BAG = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-FORMATS = "storage of DIR/results (default: mcap, if rosbags is installed)"
 UNLOADED = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
 OPTIONS = [
     [
@@ -44,7 +42,7 @@ OPTIONS = [
     *options.payload(),
     *options.RECORDING,
     options.output("replay_output"),
-    options.option("--bag-format", FORMATS, choices=(*STORAGES, "none")),
+    options.flag("--no-bag", "write no rosbag2 DIR/results, as where rosbags is not installed"),
     *options.VIEW,
     options.number("--rate", 1.0, "R", "speed of --view, times real time"),
     options.flag("--smooth", "estimate each payload from all samples while it was carried"),
@@ -60,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     args.bag = str(EXAMPLE) if args.example else args.bag
     name = "the example" if args.example else Path(args.bag).name
     checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
-    if args.bag_format != "none":
+    if not args.no_bag:
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, args.bag)
@@ -97,8 +95,8 @@ def _replay(
     words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events]
     rows = [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
-        ("lost", result.findings.losses),
-        ("torque residual RMS", f"{console.joint_values(result.torque_residual_rms)} N m (joints 1..n)"),
+        ("lost", result.losses),
+        ("torque residual RMS", f"{console.joint_values(result.residual_rms)} N m (joints 1..n)"),
         *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
         *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
         ("events", "; ".join(words) or "none"),
@@ -115,9 +113,8 @@ def _replay(
         summaries.write_summary(summary, args.output),
         *plot_replay(data, robot, result, args.output, **smoothed),
     ]
-    storage = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
-    if storage != "none":
+    if not args.no_bag and find_spec("rosbags"):
         files.append(args.output / "results")
-        write_replay(files[-1], data, result, storage, overwrite=True)
+        write_replay(files[-1], data, result, overwrite=True)
     console.print_results(args.json, summary, tables, files)
     return result

@@ -26,10 +26,8 @@ from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
-Rows = NDArray[np.uint8]  # (N, bytes of a message)
 
 STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
-STORAGES = ("mcap", "sqlite3")
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
 
@@ -42,26 +40,25 @@ class OfferedTopic(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """Messages of one topic: when each was sent (N,), and their bytes; none at all may be ()."""
+    """Messages of one topic: when each was sent (N,), and the bytes of each (N, k)."""
 
     stamp_ns: Nanoseconds
-    serialised: Rows | tuple[()]
+    serialised: NDArray[np.uint8]
 
 
 def write_topics(
     path: str | Path,
     topics: Sequence[OfferedTopic],
     blocks: Iterable[Sequence[Messages]],
-    storage: str = "mcap",
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write a rosbag2 folder (storage file and metadata.yaml) with the messages of several topics.
+    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the messages of several topics.
 
-    Topics are offered as reliable; MCAP is compressed. `blocks` follow each other in time, each with the messages of
+    Topics are offered as reliable; chunks are compressed. `blocks` follow each other in time, each with the messages of
     every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
-    with _writer(path, storage, overwrite, compressed=True) as (writer, file):
+    with _writer(path, overwrite, compressed=True) as (writer, file):
         types = rosbag2.typestore()
         connections = [
             writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
@@ -80,24 +77,21 @@ def write_topics(
 def write_joint_states(
     path: str | Path,
     samples: Iterable[JointStateSample],
-    storage: str = "mcap",
     topic: str = "/joint_states",
     *,
     overwrite: bool = False,
 ) -> Path:
-    """Write a rosbag2 folder (storage file and metadata.yaml) with the samples on one topic.
+    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the samples on one topic.
 
     path: the folder to make.
     samples: of any length, also none; the stamp of each is that of its header and its time of reception.
-    storage: "mcap" or "sqlite3".
     overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
-    Returns the storage file inside the folder.
-    Raises ArgumentError: `path` exists and may not be replaced, there is no such storage, or a stamp is not a time from
-        0 to 2^31 s.
+    Returns the MCAP file inside the folder.
+    Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
     Raises MissingDependencyError: rosbags is not installed.
     """
     types = rosbag2.typestore()
-    with _writer(path, storage, overwrite) as (writer, file):
+    with _writer(path, overwrite) as (writer, file):
         connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
         for sample in samples:
             if not 0.0 <= sample.stamp < LATEST_STAMP:
@@ -110,15 +104,9 @@ def write_joint_states(
 
 
 @contextmanager
-def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
+def _writer(path: str | Path, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
     """A writer of `rosbags` into the folder `path`, and the storage file that it makes."""
-    if storage not in STORAGES:
-        raise ArgumentError(f"storage: expected one of {', '.join(STORAGES)}, got {storage!r}")
     path = checks.path(path, "path")
-    if storage == "sqlite3" and set(str(path)) & set("?#%"):
-        raise ArgumentError(
-            f"path: expected none of ?, #, % for sqlite3 (rosbags takes it for a URI), got {str(path)!r}"
-        )
     library = rosbag2.module("rosbags.rosbag2")
     if path.exists():
         if not overwrite:
@@ -127,12 +115,11 @@ def _writer(path: str | Path, storage: str, overwrite: bool, *, compressed: bool
             raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
         shutil.rmtree(path)
     # Version 8 is what Humble to Jazzy read.
-    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin[storage.upper()])
-    if compressed and storage == "mcap":  # chunk by chunk: as good for seeking as without
+    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin.MCAP)
+    if compressed:  # chunk by chunk: as good for seeking as without
         writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
-    file = path / f"{path.name}{'.mcap' if storage == 'mcap' else '.db3'}"
     with writer:
-        yield writer, file
+        yield writer, path / f"{path.name}.mcap"
 
 
 def _offer(topic: OfferedTopic) -> Any:
@@ -153,12 +140,12 @@ def _offer(topic: OfferedTopic) -> Any:
 
 
 def serialised(
-    kind: str, stamp_ns: Nanoseconds | None, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
-) -> Rows:
+    kind: str, stamp_ns: Nanoseconds, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
+) -> Messages:
     """A message of this type for each row of `columns`, which has (N, k) by the name of a field: a sequence of doubles,
     or a message of k doubles (a Pose's position).
 
-    `stamp_ns` (N,) are the headers' stamps, None where the type has no header; `fields` is what all messages have, by
+    `stamp_ns` (N,) are also the headers' stamps, where the type has a header; `fields` is what all messages have, by
     the name of the field, wherever it is in them (frame_id, for instance). ArgumentError: a stamp is not below 2^31 s.
     """
     types = rosbag2.typestore()
@@ -166,8 +153,8 @@ def serialised(
     marks = np.split(1.2345678901234567e200 * (1.0 + np.arange(sum(widths))), np.cumsum(widths)[:-1])
     message = _message(kind, {**fields, **dict(zip(columns, marks, strict=True))})
     pattern = bytes(types.serialize_cdr(message, kind, little_endian=True))
-    rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(next(iter(columns.values()))), 1))
-    if stamp_ns is not None:
+    rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(stamp_ns), 1))
+    if hasattr(message, "header"):
         wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
         if len(wrong):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
@@ -175,7 +162,7 @@ def serialised(
     for mark, values in zip(marks, columns.values(), strict=True):
         place = pattern.rindex(mark.astype("<f8").tobytes())  # the last: text that comes before may be anything
         rows[:, place : place + 8 * len(mark)] = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
-    return rows
+    return Messages(stamp_ns, rows)
 
 
 def _message(kind: str, given: Mapping[str, Any], numbers: Iterator[float] | None = None) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
+"""Joint states of a rosbag2 recording: one file or a folder, split, cut off or damaged."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.robot.yaml_file import read_yaml
-from panda_dynamics_ros.untrusted import exists, is_file, listed
+from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
 
 UNDECODED = "cannot be decoded"
-EXPECTED = "expected a rosbag2 recording (.db3, .mcap or its folder)"
+KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
+EXPECTED = f"expected {KIND}"
+MCAP, SQLITE = (".mcap", ".mcap.zstd"), (".db3", ".db3.zstd")
+STORAGES = MCAP + SQLITE
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BagFile = McapFile | SqliteFile
 _KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
-_STORAGE = re.compile(r".*(\.db3|\.mcap)(\.zstd)?")
 
 
 class RecordingWarning(UserWarning):
@@ -63,7 +63,7 @@ class JointStateSample:
 def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
     """The joint states of a recording, one after the other.
 
-    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
+    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split, compressed by message.
     topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
         name ends in joint_states and that has most messages is taken.
     Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
@@ -107,13 +107,11 @@ class JointStateStream(SampleStream):
     def __init__(self, path: Path, topic: str | None = None) -> None:
         super().__init__(path)
         rosbag2.typestore()
-        files, notes = _open_recording(path)
+        files = _open_recording(path)
         self.topic = _choose(path, files, topic)
-        self._samples = self._read(files, notes)
+        self._samples = self._read(files)
 
-    def _read(self, files: list[BagFile], notes: list[str]) -> Iterator[JointStateSample]:
-        for note in notes:
-            self._note(note)
+    def _read(self, files: list[BagFile]) -> Iterator[JointStateSample]:
         messages = self._messages(files)
         first = list(islice(messages, 2))
         # One clock for the whole stream: a single zero is the beginning of simulated time, two are no stamps.
@@ -142,7 +140,7 @@ class JointStateStream(SampleStream):
                 self.rejected[UNDECODED] += undecoded
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
-                self._note(f"{_not_whole(self.path, file)}, {decoded} joint states of it were read")
+                self._note(f"{file.path.name} is not whole ({file.damage}), {decoded} joint states of it were read")
 
 
 def _nanoseconds(message: Any) -> int:
@@ -166,7 +164,7 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     counts = Counter[str]()
     for topics in (file.topics for file in files):
         counts.update({each.name: each.messages for each in topics if each.type == JOINT_STATE})
-    damage = "".join(f"; {_not_whole(path, file)}" for file in files if file.damage)
+    damage = "".join(f"; {file.path.name} is not whole ({file.damage})" for file in files if file.damage)
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {listed(found, 'topics')}{damage}")
@@ -184,93 +182,45 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     return most[0]
 
 
-def _not_whole(recording: Path, file: BagFile) -> str:
-    name = "the file" if file.path == recording else file.path.name
-    return f"{name} is not whole ({file.damage})"
-
-
 # ---- which files ------------------------------------------------------------------------------------------------
 
 
-def _open_recording(path: Path) -> tuple[list[BagFile], list[str]]:
-    """The files of the recording at `path` in the order of recording, and what is known to be missing."""
+def _open_recording(path: Path) -> list[BagFile]:
+    """The files of the recording at `path` in the order of recording."""
     if not exists(path):
         raise DataFileNotFoundError(f"{path!s:.300}: {EXPECTED}, got no such file")
     folder = path.parent if path.name == "metadata.yaml" else path
-    if not folder.is_dir():
-        if not is_file(path):
-            raise DataError(f"{path}: {EXPECTED}, got no regular file")
-        return [_open_file(path)], []
-    expected = list[str]()
-    with suppress(DataError, TypeError, KeyError):  # metadata.yaml is absent or something else
-        names = read_yaml(folder / "metadata.yaml")["rosbag2_bagfile_information"]["relative_file_paths"]
-        expected = list(dict.fromkeys(PurePosixPath(name).name for name in names))  # first versions: folder/name
-    if not expected:
-        return [_open_file(file) for file in _found_files(folder)], []
-    missing = [name for name in expected if not is_file(folder / name)]
-    if len(missing) == len(expected):
-        raise DataFileNotFoundError(
-            f"{folder}: expected the files that metadata.yaml lists, got none of {listed(missing, 'files')}"
-        )
-    notes = [f"{folder.name}: {listed(missing, 'files')} is missing, which metadata.yaml lists"] if missing else []
-    return [_open_file(folder / name) for name in expected if name not in set(missing)], notes
+    if folder.is_dir():
+        return [_open_file(file) for file in _found_files(folder)]
+    if not is_file(path):
+        raise DataError(f"{path}: {EXPECTED}, got no regular file")
+    return [_open_file(path)]
 
 
 def _found_files(folder: Path) -> list[Path]:
-    """The storage files of a folder without metadata, part 2 before part 10."""
-    found = [file for file in folder.iterdir() if _STORAGE.fullmatch(file.name) and file.is_file()]
+    """The storage files of a folder, part 2 before part 10."""
+    found = sorted(
+        (file for file in folder.iterdir() if file.name.lower().endswith(STORAGES) and file.is_file()),
+        key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)],
+    )
     if not found:
         raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files")
-    if len({_STORAGE.fullmatch(file.name)[1] for file in found}) > 1:  # type: ignore[index]
-        names = ", ".join(sorted(file.name for file in found))
+    if len({file.name.lower().endswith(MCAP) for file in found}) > 1:
+        names = ", ".join(file.name for file in found)
         raise DataError(f"{folder}: expected files of one recording, got {names}: name the one to read")
-    return sorted(
-        found, key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
-    )
+    return found
 
 
 def _open_file(path: Path) -> BagFile:
     """A storage file, by its first bytes."""
-    try:
-        with path.open("rb") as stream:
-            beginning = stream.read(32)
-    except OSError as error:
-        raise DataError(f"{path}: {EXPECTED}, got: {error.strerror}") from error
+    with refused(path, KIND), path.open("rb") as stream:
+        beginning = stream.read(32)
     if beginning.startswith(ZSTD_MAGIC):
-        return _open_compressed(path)
+        raise DataError(f"{path}: {EXPECTED}, got a compressed file: unpack it with zstd -d")
     for magic, kind in _KINDS.items():
         if beginning.startswith(magic):
             return kind(path)
     if not beginning:
         raise DataError(f"{path}: {EXPECTED}, got an empty file")
-    if beginning.startswith(b"#ROSBAG"):
-        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
     got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
     raise DataError(f"{path}: {EXPECTED}, got {got}")
-
-
-def _open_compressed(path: Path) -> BagFile:
-    """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    scratch, zstd = rosbag2.Scratch(), rosbag2.zstd()
-    unpacked = scratch.path / path.name.removesuffix(".zstd")
-    # Of a file that is cut, what can be unpacked.
-    with (
-        path.open("rb") as packed,
-        zstd.open(packed) as source,
-        unpacked.open("wb") as target,
-        suppress(zstd.ZstdError, EOFError),
-    ):
-        while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
-            target.write(block)
-            if target.tell() > most_unpacked(packed.tell()):
-                size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
-                raise DataError(f"{path}: {EXPECTED}, got {size}")
-    with unpacked.open("rb") as stream:
-        if stream.read(4) == ZSTD_MAGIC:
-            raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
-    try:
-        file = _open_file(unpacked)
-    except DataError as error:
-        raise DataError(str(error).replace(str(unpacked), str(path))) from error
-    file.scratch.append(scratch)
-    return file

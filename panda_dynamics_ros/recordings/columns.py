@@ -7,8 +7,7 @@ A map of columns is written as "t=time:ms q=pos_# dq=vel_# tau=torque_#":
     NAME[0:7]   some entries of an array
     :UNIT       s, ms, us, ns; rad, deg (for dq: per second); Nm
     A+B         a sum, of seconds and nanoseconds for instance
-Names with blanks are put in quotes; dq may be left out, and is then taken from q. The maps of known programs are in
-`KNOWN`.
+Names with blanks are put in quotes. The maps of known programs are in `KNOWN`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
-NEEDED = ("t", "q", "tau")
 EXTERNAL = "tau_ext"  # Franka's external torques, `tau_ext_hat_filtered`
 DURATION = "duration"  # times as libfranka has them: whole numbers are milliseconds, others seconds
 
@@ -43,91 +41,84 @@ class Term(NamedTuple):
     """One summand: a column's name (with # for the joint's number), the entries of it, and its unit."""
 
     name: str
-    first: int
-    last: int | None
+    entries: slice
     unit: str
 
 
-class ColumnMap(NamedTuple):
-    """The summands of each field, and what the map belongs to."""
-
-    source: str
-    terms: Mapping[str, tuple[Term, ...]]
-
-    @classmethod
-    def of(cls, text: str, source: str = "columns") -> ColumnMap:
-        """The map that a text states; ArgumentError where a field is missing, unknown or given twice, or a unit is."""
-        try:
-            words = [word.partition("=")[::2] for word in shlex.split(text)]
-        except ValueError as error:
-            raise ArgumentError(f"{source}: expected quotes in pairs, got {text!r:.80}") from error
-        given = [field for field, _ in words]
-        if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
-            raise ArgumentError(
-                f"{source}: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
-            )
-        return cls(source, {field: _terms(field, value, source) for field, value in words})
-
-    def columns_of(self, field: str, widths: Mapping[str, int]) -> list[list[str]] | None:
-        """For each summand of a field, the columns to set side by side; None where they are not all there."""
-        found = [_columns(term, widths) for term in self.terms.get(field, ())] or [[]]
-        return None if any(not columns for columns in found) else found
-
-    def fits(self, widths: Mapping[str, int]) -> bool:
-        """Whether a table with columns of these names and widths has all fields, dq apart."""
-        return all(self.columns_of(field, widths) is not None for field in NEEDED)
-
-    def take(self, field: str, columns: list[list[str]], table: Mapping[str, FloatArray]) -> FloatArray:
-        """A field (N, k) in SI units out of a table's columns, each (N, width)."""
-        total: FloatArray = np.zeros(1)
-        for term, names in zip(self.terms[field], columns, strict=True):
-            values = np.concatenate([table[name] for name in names], axis=1)[:, term.first : term.last]
-            whole = term.unit == DURATION and bool((values == np.round(values)).all())
-            total = total + values * (1e-3 if whole else _UNITS[field][term.unit])
-        return total
+ColumnMap = dict[str, tuple[Term, ...]]
+"""The summands of each field."""
 
 
-def _terms(field: str, value: str, source: str) -> tuple[Term, ...]:
+def column_map(text: str) -> ColumnMap:
+    """The map that a text states; ArgumentError where a field is missing, unknown or given twice, or a unit is."""
+    try:
+        words = [word.partition("=")[::2] for word in shlex.split(text)]
+    except ValueError as error:
+        raise ArgumentError(f"columns: expected quotes in pairs, got {text!r:.80}") from error
+    given = [field for field, _ in words]
+    if len(set(given)) < len(given) or not set(FIELDS) <= set(given) <= {*FIELDS, EXTERNAL}:
+        raise ArgumentError(
+            f"columns: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
+        )
+    return {field: _terms(field, value) for field, value in words}
+
+
+def _terms(field: str, value: str) -> tuple[Term, ...]:
     terms = []
     for part in value.split("+"):
         match = _TERM.fullmatch(part)
         if match is None:
-            raise ArgumentError(f"{source}: {field}: expected the name of a column, got {part!r}")
+            raise ArgumentError(f"columns: {field}: expected the name of a column, got {part!r}")
         unit = match["unit"] or next(iter(_UNITS[field]))
         if unit not in _UNITS[field]:
-            raise ArgumentError(f"{source}: {field}: expected one of {', '.join(_UNITS[field])}, got {unit!r}")
-        terms.append(Term(match["name"], int(match["first"] or 0), int(match["last"]) if match["last"] else None, unit))
+            raise ArgumentError(f"columns: {field}: expected one of {', '.join(_UNITS[field])}, got {unit!r}")
+        entries = slice(int(match["first"] or 0), int(match["last"]) if match["last"] else None)
+        terms.append(Term(match["name"], entries, unit))
     return tuple(terms)
 
 
-def _columns(term: Term, widths: Mapping[str, int]) -> list[str]:
+def found_columns(columns: ColumnMap, there: Container[str]) -> dict[str, list[list[str]]]:
+    """Of each field that a table has, with columns of these names: for each summand those to set side by side."""
+    found = {field: [_columns(term.name, there) for term in terms] for field, terms in columns.items()}
+    return {field: names for field, names in found.items() if all(names)}
+
+
+def _columns(name: str, there: Container[str]) -> list[str]:
     """The columns of a summand, joint by joint; none where they are not there."""
-    if "#" not in term.name:
-        return [term.name] if term.name in widths else []
-    before, after = term.name.split("#", 1)
-    first = next((k for k in (0, 1) if f"{before}{k}{after}" in widths), None)
+    if "#" not in name:
+        return [name] if name in there else []
+    before, after = name.split("#", 1)
+    first = next((k for k in (0, 1) if f"{before}{k}{after}" in there), None)
     names: list[str] = []
-    while first is not None and (name := f"{before}{first + len(names)}{after}") in widths:
-        names.append(name)
+    while first is not None and (numbered := f"{before}{first + len(names)}{after}") in there:
+        names.append(numbered)
     return names
 
 
-OWN = ColumnMap.of("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#", "panda_dynamics_ros")
+def take(field: str, terms: tuple[Term, ...], columns: list[list[str]], table: Mapping[str, FloatArray]) -> FloatArray:
+    """A field (N, k) in SI units out of a table's columns, each (N, width)."""
+    total: FloatArray = np.zeros(1)
+    for term, names in zip(terms, columns, strict=True):
+        values = np.concatenate([table[name] for name in names], axis=1)[:, term.entries]
+        whole = term.unit == DURATION and bool((values == np.round(values)).all())
+        total = total + values * (1e-3 if whole else _UNITS[field][term.unit])
+    return total
+
+
+OWN = column_map("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#")
 _DROID = (
     "t={0}timestamp/robot_state/robot_timestamp_seconds+{0}timestamp/robot_state/robot_timestamp_nanos:ns "
     "q={0}robot_state/joint_positions dq={0}robot_state/joint_velocities tau={0}robot_state/motor_torques_measured"
 )
+_LIBFRANKA = "t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#] tau_ext=state.tau_ext_hat_filtered[#]"
 KNOWN = (
     OWN,
-    ColumnMap.of("t=t q=q dq=dq tau=tau tau_ext=tau_ext", "arrays t, q, dq, tau"),
-    ColumnMap.of("t=time q=qpos dq=qvel tau=qfrc_actuator", "MuJoCo's mjData"),
-    ColumnMap.of(
-        "t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#] tau_ext=state.tau_ext_hat_filtered[#]",
-        "libfranka's logToCSV",
-    ),
-    ColumnMap.of("t=time:duration q=q dq=dq tau=tau_J tau_ext=tau_ext_hat_filtered", "panda-python's get_log"),
-    ColumnMap.of("t=time_since_skill_started q=q dq=dq tau=tau_J", "frankapy"),
-    ColumnMap.of(_DROID.format("observation/"), "DROID"),
-    ColumnMap.of(_DROID.format(""), "DROID"),
-    ColumnMap.of("t=timestamp q=observation.state dq=observation.velocity tau=observation.effort", "LeRobot"),
+    column_map("t=t q=q dq=dq tau=tau tau_ext=tau_ext"),  # arrays
+    column_map("t=time q=qpos dq=qvel tau=qfrc_actuator"),  # MuJoCo's mjData
+    column_map(_LIBFRANKA),  # logToCSV
+    column_map("t=time:duration q=q dq=dq tau=tau_J tau_ext=tau_ext_hat_filtered"),  # panda-python's get_log
+    column_map("t=time_since_skill_started q=q dq=dq tau=tau_J"),  # frankapy
+    column_map(_DROID.format("observation/")),
+    column_map(_DROID.format("")),
+    column_map("t=timestamp q=observation.state dq=observation.velocity tau=observation.effort"),  # LeRobot
 )

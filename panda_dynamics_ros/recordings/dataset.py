@@ -47,7 +47,6 @@ def load_dataset(
     joint_names: Sequence[str] | None = None,
     arm_prefix: str = "",
     columns: str | None = None,
-    episode: int | None = None,
 ) -> JointDataset:
     """The samples of a recording that can be used.
 
@@ -65,18 +64,18 @@ def load_dataset(
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
-        panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated.
-    episode: of a table with a column `episode_index`, the one to read; left out, all follow each other with pauses.
+        panda-python, frankapy, DROID or LeRobot. Episodes (a column `episode_index`) follow
+        each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
     Raises DataFileNotFoundError: there is no such file.
     Raises DataError: the file cannot be read or has no usable sample; the message states the counts.
     Raises ArgumentError: several arms fit.
     """
-    blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns, episode)
+    blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns)
     parts = list(blocks)
     arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
     whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
-    return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.notes)
+    return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.stream.notes)
 
 
 class SampleBlocks:
@@ -85,7 +84,7 @@ class SampleBlocks:
     They can be read once. Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a
     whole.
 
-    path: what is read.
+    stream: what is read; its `notes` are what else is to be said of the file, complete after the last block.
     rejected: how many samples were left out so far, by reason; complete after the last block.
     """
 
@@ -97,26 +96,19 @@ class SampleBlocks:
         joint_names: Sequence[str] | None = None,
         arm_prefix: str = "",
         columns: str | None = None,
-        episode: int | None = None,
         size: int = BLOCK,
     ) -> None:
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
-        self.path = checks.path(path, "path")
-        of_table = is_table(self.path) and (is_file(self.path) or not exists(self.path))
-        self._stream: SampleStream
-        self._stream = TableStream(self.path, columns, episode) if of_table else JointStateStream(self.path, topic)
-        self._wanted = tuple(joint_names or (robot.joint_names if robot else self._stream.names))
+        path = checks.path(path, "path")
+        of_table = is_table(path) and (is_file(path) or not exists(path))
+        self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
+        self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size
         self._mapping: JointMapping | None = None
         self._names_seen: set[tuple[str, ...]] = set()
         self.rejected, self._example = Counter[str](), ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else is to be said of the file, a line each; complete after the last block."""
-        return self._stream.notes
 
     def __iter__(self) -> Iterator[JointDataset]:
         samples, found = self._in_order(self._usable()), False
@@ -126,7 +118,7 @@ class SampleBlocks:
         if not found:
             counts = ", ".join(f"{count} {reason}" for reason, count in self.rejected.most_common())
             among = f"none among {self.rejected.total()} ({counts}){self._example}" if counts else "none at all"
-            raise DataError(f"{self.path}: expected usable samples, got {among}")
+            raise DataError(f"{self.stream.path}: expected usable samples, got {among}")
 
     def _block(self, rows: list[JointStateSample]) -> JointDataset:
         def column(name: str) -> Any:
@@ -135,11 +127,11 @@ class SampleBlocks:
 
         stamp, q, dq, tau = (column(name) for name in ("stamp", "position", "velocity", "effort"))
         more = {"recorded_ns": column("recorded_ns"), "tau_ext": column("external")}
-        return JointDataset(stamp, q, dq, tau, rows[0].names, str(self.path), **more)
+        return JointDataset(stamp, q, dq, tau, rows[0].names, str(self.stream.path), **more)
 
     def _usable(self) -> Iterator[JointStateSample]:
         """The samples of the arm's joints alone, in its order; those that cannot be used are counted as rejected."""
-        for sample in self._stream:
+        for sample in self.stream:
             try:
                 mapping = self._mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
@@ -155,7 +147,7 @@ class SampleBlocks:
                 self._example = self._example or f"; for example {error}"
                 continue
             yield JointStateSample(sample.stamp, mapping.joint_names, *fields, sample.recorded_ns, sample.external)
-        self.rejected.update(self._stream.rejected)
+        self.rejected.update(self.stream.rejected)
 
     def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
         """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""

@@ -53,11 +53,6 @@ class Event:
     force: float | None = None
     ended_by: str = ""
 
-    @property
-    def is_contact(self) -> bool:
-        """Whether nothing else is carried since."""
-        return self.kind == CONTACT
-
 
 @dataclass(frozen=True, eq=False)
 class Carried:
@@ -120,7 +115,7 @@ class Follower:
     def __init__(self, robot: RobotDescription, **options: Any) -> None:
         self.monitor, self._robot = ArmMonitor(robot, **options), robot
         self._stamps: list[FloatArray] = []
-        self._settled, self.samples, self._force = 0, 0, 0.0
+        self._settled, self.samples = 0, 0
         self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
         self._estimate = self.monitor.payload_estimator.estimate
         self._since = 0  # the sample from which on it holds
@@ -131,8 +126,9 @@ class Follower:
         self._payloads: list[Carried] = []
         self._changes: list[Event] = []
         self._touches: list[ChangeEvent] = []  # that the payload estimator noticed
-        self._contacts: list[Event] = []
-        self._contact: Contact | None = None
+        self._contact: Contact | None = None  # the last one
+        self._contacts: dict[float, Contact] = {}  # as last told, by their start
+        self._forces: dict[float, float] = {}  # the largest of each, by its start
 
     def add(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> ArmRows:
         """Follow the next samples: (N,), (N, n) each; what the pipeline says of them."""
@@ -158,8 +154,11 @@ class Follower:
         stamp = np.concatenate(self._stamps)
         self._count_problem(self.samples)
         last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
-        lasting = [self._event(self._contact)] if self._contact is not None else []
-        contacts = [contact for contact in (*self._contacts, *lasting) if contact.ended_by != BY_PAYLOAD]
+        contacts = [
+            Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
+            for start, each in self._contacts.items()
+            if each.ended_by != BY_PAYLOAD
+        ]
         contacts += [
             Event(CONTACT, touch.stamp, touch.onset)
             for touch in self._touches
@@ -222,26 +221,13 @@ class Follower:
         ends = [k for k, _ in found.contacts]
         for first, end, change in zip([0, *ends], [*ends, len(q)], [None, *found.contacts], strict=True):
             if change is not None:
-                self._change_contact(change[1])
-            if self._contact is not None:
-                part = slice(first, end)
+                self._contact = change[1]
+                self._contacts[self._contact.start] = self._contact
+            if self._contact is not None and self._contact.lasts:
+                part, start = slice(first, end), self._contact.start
                 arrays = q[part], found.external_torques[part], found.unexplained[part]
                 forces = np.linalg.norm(contact_wrench(self._robot, *arrays).wrench[:, :3], axis=1)
-                self._force = max(self._force, float(forces.max(initial=0.0)))
-
-    def _change_contact(self, contact: Contact) -> None:
-        if self._contact is None or contact.start != self._contact.start:
-            if self._contact is not None:
-                self._contacts.append(self._event(self._contact))
-            self._force = 0.0
-        self._contact = contact
-        if not contact.lasts:
-            self._contacts.append(self._event(contact))
-            self._contact = None
-
-    def _event(self, contact: Contact) -> Event:
-        start, end = contact.start, contact.end
-        return Event(CONTACT, start, start, end, contact.link, contact.torques, self._force, contact.ended_by)
+                self._forces[start] = float(forces.max(initial=self._forces.get(start, 0.0)))
 
 
 def _is_part(touch: ChangeEvent, contact: Event) -> bool:

@@ -3,33 +3,25 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate, Shape, contact_wrench
-from panda_dynamics_ros.estimation.estimate import NORMAL_95
+from panda_dynamics_ros.estimation import PayloadEstimate, contact_wrench
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.findings import AT_ONCE, Event, Findings, Follower
+from panda_dynamics_ros.recordings.findings import AT_ONCE, Findings, Follower
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.untrusted import import_elsewhere
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LISTED = 6  # events in the representation of a result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Replay:
-    """What the nodes would have published over a recording of N samples.
+class Replay(Findings):
+    """What the nodes would have published over a recording of N samples, and what they would have found in it.
 
     stamp: (N,), s.
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m, the last on the links (see `robot.effort`).
@@ -44,7 +36,6 @@ class Replay:
     com, com_std: (N, 3), m, in the flange frame.
     com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
-    findings: what happened to the arm, what was carried, what was lost; its events, last and problem are also here.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
 
@@ -64,73 +55,23 @@ class Replay:
     com_is_known: NDArray[np.bool_]
     published: NDArray[np.intp]
     estimates: tuple[PayloadEstimate, ...]
-    findings: Findings
     joint_offsets: FloatArray
     joint_offsets_std: FloatArray
 
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """Picks, releases and contacts, in order of time."""
-        return self.findings.events
-
-    @property
-    def last(self) -> PayloadEstimate:
-        """The last estimate of what was carried last, or of the end where nothing was put down."""
-        return self.findings.last
-
-    @property
-    def problem(self) -> str:
-        """What contradicts the arm or what was declared, in a sentence; empty where nothing does."""
-        return self.findings.problem
-
-    @property
-    def torque_residual_rms(self) -> FloatArray:
-        """(n,), N m: root mean square of `residual` over the recording."""
-        return self.findings.residual_rms
-
     def __repr__(self) -> str:
-        found, last = self.findings, self.last
-        events = ", ".join(f"{event.kind} at {event.stamp - found.start:.2f} s" for event in found.events[:LISTED])
-        events += f", ... ({len(found.events)})" if len(found.events) > LISTED else ""
+        last = self.last
+        events = ", ".join(f"{event.kind} at {event.stamp - self.start:.2f} s" for event in self.events[:LISTED])
+        events += f", ... ({len(self.events)})" if len(self.events) > LISTED else ""
         carried = f"{last.mass:.3f} ± {last.mass_margin:.3f} kg" if last.is_carried else "none found"
-        problem = f", problem={found.problem!r}" if found.problem else ""
-        span = f"{found.samples} samples over {found.end - found.start:.1f} s"
+        problem = f", problem={self.problem!r}" if self.problem else ""
+        span = f"{self.samples} samples over {self.end - self.start:.1f} s"
         return f"Replay({span}, payload: {carried} (95 %), events: {events or 'none'}{problem})"
-
-    def _repr_html_(self) -> str:
-        picture = io.BytesIO()
-        self.plot().savefig(picture, format="png", dpi=80)
-        source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
-        return f'<p>{html.escape(repr(self))}</p><img alt="mass and residual" src="{source}">'
-
-    def plot(self) -> Figure:
-        """Mass and unexplained torque over time, as a matplotlib figure; notebooks show it."""
-        import_elsewhere("matplotlib")
-        from matplotlib.figure import Figure
-
-        time, margin = self.stamp - self.stamp[0], NORMAL_95 * self.mass_std
-        figure = Figure(figsize=(8.0, 4.5), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True)
-        above.fill_between(time, self.mass - margin, self.mass + margin, alpha=0.2, linewidth=0)
-        above.plot(time, self.mass)
-        above.set_ylim(min(-0.1, float(self.mass.min()) - 0.1), 1.5 * max(0.2, float(self.mass.max())))
-        above.set_ylabel("mass (kg), 95 %")
-        below.plot(time, np.linalg.norm(self.residual, axis=1), linewidth=1.0)
-        below.set_ylabel("unexplained torque (N m)")
-        below.set_xlabel("time (s)")
-        for event in self.events:
-            for axes in (above, below):
-                axes.axvline(event.stamp - self.stamp[0], color="grey", linestyle=":", linewidth=1.0)
-            above.annotate(event.kind, (event.stamp - self.stamp[0], above.get_ylim()[1]), rotation=90, va="top")
-        return figure
 
 
 def replay(
     data: JointDataset,
     robot: RobotModel,
     progress: Callable[[int, int, PayloadEstimate], None] | None = None,
-    *,
-    shape: Shape | str | None = None,
     **options: Any,
 ) -> Replay:
     """What the nodes would publish over `data`.
@@ -138,10 +79,9 @@ def replay(
     data: a recording.
     robot: the arm's model with its end effector (`load_robot`), without the payload.
     progress: called now and then with (samples done, samples in all, estimate).
-    shape, options: see `ArmMonitor`.
-    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    options: see `ArmMonitor`; its errors.
     """
-    follower, count, n = Follower(robot, shape=shape, **options), len(data.stamp), robot.n
+    follower, count, n = Follower(robot, **options), len(data.stamp), robot.n
     touched, wrench = np.zeros(count, dtype=np.intp), np.empty((count, 6))
     external, residual = np.empty((2, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds
@@ -165,6 +105,7 @@ def replay(
 
     arm_errors = follower.monitor.payload_estimator.arm_errors
     return Replay(
+        **vars(follower.findings(data.names, data.rejected)),
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
         gravity_torques=robot.gravity_torques(data.q),
@@ -181,7 +122,6 @@ def replay(
         com_is_known=held("com_is_known"),
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
-        findings=follower.findings(data.names, data.rejected),
         joint_offsets=arm_errors.offset,
         joint_offsets_std=arm_errors.offset_std,
     )

@@ -7,11 +7,8 @@ imported when it is first needed, so that the package starts, and reads CSV file
 
 import importlib
 import io
-import shutil
 import sqlite3
 import struct
-import tempfile
-import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -41,14 +38,6 @@ DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
-
-
-class Scratch:
-    """A folder, `path`, that goes with this object."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="panda_dynamics_"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Topic(NamedTuple):
@@ -101,7 +90,7 @@ class McapFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self.path, self.damage = path, ""
         self._schemas: dict[int, str] = {}
         self._channels: dict[int, tuple[str, str]] = {}  # topic and type by channel id
         counts = Counter(self._channels[channel] for channel, _, _ in self._messages())
@@ -190,13 +179,10 @@ def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
     if not compression:
         return compressed, checksum
     # The incremental decompressors give what there is; those for whole frames refuse a cut one.
-    decompressor: Any
-    if compression == "zstd":
-        decompressor = zstd().ZstdDecompressor()
-    elif compression == "lz4":
-        decompressor = module("lz4.frame").LZ4FrameDecompressor()
-    else:
+    if compression not in ("zstd", "lz4"):
         raise ValueError(f"a chunk with unknown compression {compression!r}")
+    is_zstd = compression == "zstd"
+    decompressor = zstd().ZstdDecompressor() if is_zstd else module("lz4.frame").LZ4FrameDecompressor()
     try:
         records = bytes(decompressor.decompress(compressed, max_length=size + 1))
     except (zstd().ZstdError, RuntimeError) as error:
@@ -216,7 +202,7 @@ class SqliteFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.damage, self.scratch = path, "", list[Scratch]()
+        self.path, self.damage = path, ""
         with self._connection() as connection:
             _check_tables(connection)
             rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(LARGEST_TOPIC_COUNT)
@@ -237,15 +223,13 @@ class SqliteFile:
         # left in its write-ahead log.
         log = self.path.with_name(f"{self.path.name}-wal")
         immutable = 0 if log.is_file() and log.stat().st_size else 1
+        uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable={immutable}"
         try:
-            with closing(
-                sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable={immutable}", uri=True)
-            ) as it:
+            with closing(sqlite3.connect(uri, uri=True)) as it:
                 it.text_factory = lambda text: text.decode(errors="replace")
                 (page_size,) = it.execute("PRAGMA page_size").fetchone()
-                if (
-                    self.path.stat().st_size % page_size
-                ):  # SQLite fills such a page with zeros, as if they were measured
+                # SQLite fills a page that is cut with zeros, as if they were measured.
+                if self.path.stat().st_size % page_size:
                     raise sqlite3.DatabaseError("the last page is cut off")
                 yield it
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

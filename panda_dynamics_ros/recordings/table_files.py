@@ -3,10 +3,8 @@
 
 import csv
 import gzip
-import io
 import math
 import re
-import zlib
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +15,20 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
-from panda_dynamics_ros.recordings.columns import EXTERNAL, FIELDS, KNOWN, NEEDED, OWN, ColumnMap
+from panda_dynamics_ros.recordings.columns import (
+    EXTERNAL,
+    FIELDS,
+    KNOWN,
+    OWN,
+    ColumnMap,
+    column_map,
+    found_columns,
+    take,
+)
 from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file, read_npz, refused
+from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
@@ -31,7 +38,6 @@ EPISODES = ("episode_index", "episode")
 """Columns that number the episodes of a data set, whose times begin anew in each."""
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
-SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
 
 
@@ -45,90 +51,61 @@ class Table(NamedTuple):
 
 
 class TableStream(SampleStream):
-    """The rows of a table as samples; `columns` and `episode` as in `load_dataset`."""
+    """The rows of a table as samples; `columns` as in `load_dataset`."""
 
-    def __init__(self, path: Path, columns: str | None = None, episode: int | None = None) -> None:
+    def __init__(self, path: Path, columns: str | None = None) -> None:
         super().__init__(path)
         if not is_file(path):
-            raise DataFileNotFoundError(
-                f"{path!s:.300}: expected a {path.suffix.lstrip('.').upper()} file, got no such file"
-            )
-        chosen = None if columns is None else ColumnMap.of(columns)
+            raise DataFileNotFoundError(f"{path!s:.300}: expected a table, got no such file")
+        chosen = None if columns is None else column_map(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
-        fields = self._fields(table, chosen or next((each for each in KNOWN if each.fits(table.widths)), OWN))
-        fields = self._of_episodes(fields, episode)
-        self._stamps = fields["t"][:, 0]
-        velocity = fields["dq"] if "dq" in fields else self._differentiated(fields["q"])
-        self.names = tuple(f"joint{i + 1}" for i in range(velocity.shape[1]))
-        external = fields.get(EXTERNAL, [None] * len(velocity))
-        rows = zip(self._stamps.tolist(), fields["q"], velocity, fields["tau"], external, strict=True)
+        known = (each for each in KNOWN if set(FIELDS) <= set(found_columns(each, table.widths)))
+        fields = self._fields(table, chosen or next(known, OWN))
+        stamps, q = fields["t"][:, 0].tolist(), fields["q"]
+        self.names = tuple(f"joint{i + 1}" for i in range(q.shape[1]))
+        external = fields.get(EXTERNAL, [None] * len(q))
+        rows = zip(stamps, q, fields["dq"], fields["tau"], external, strict=True)
         self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
-        # A field that the user names must be there; known programs may leave out velocities.
-        wanted = {each: columns.columns_of(each, table.widths) for each in (*FIELDS, EXTERNAL) if each in columns.terms}
-        found = {field: names for field, names in wanted.items() if names is not None}
-        needed = NEEDED if columns in KNOWN else wanted.keys() - {EXTERNAL}
-        if not set(needed) <= set(found):
-            raise DataError(f"{self.path}: {_missing(columns, table.widths)}")
+        found = found_columns(columns, table.widths)
+        if not set(FIELDS) <= set(found):
+            missing = [field for field in columns if field not in found]
+            raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
         arrays = table.read(sorted(names))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
-        fields = {field: columns.take(field, names, arrays) for field, names in found.items()}
-        counts = {field: fields[field].shape[1] for field in FIELDS if field in fields}
-        if counts["t"] != 1 or len({count for field, count in counts.items() if field != "t"}) != 1 or not counts["q"]:
+        fields = {field: take(field, columns[field], names, arrays) for field, names in found.items()}
+        counts = {field: fields[field].shape[1] for field in FIELDS}
+        if counts["t"] != 1 or not counts["q"] == counts["dq"] == counts["tau"] > 0:
             given = ", ".join(f"{count} of {field}" for field, count in counts.items())
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
         if EXTERNAL in fields and fields[EXTERNAL].shape != fields["q"].shape:
             del fields[EXTERNAL]
-        return fields | ({"episode": arrays[number]} if number else {})
-
-    def _of_episodes(self, fields: dict[str, FloatArray], episode: int | None) -> dict[str, FloatArray]:
-        """The rows of one episode, or of all with a pause between them."""
-        numbers = fields.pop("episode", np.zeros((0, 1)))[:, 0]
-        there = np.unique(numbers)
-        if episode is not None:
-            if episode not in there:
-                given = f"{there[0]:g} to {there[-1]:g}" if len(there) else "a table without episodes"
-                raise ArgumentError(f"episode: expected one that {self.path} has, got {episode} ({given})")
-            return {field: values[numbers == episode] for field, values in fields.items()}
-        if len(there) > 1:
-            stamps = fields["t"][:, 0].copy()
-            for k in np.flatnonzero(np.diff(numbers)) + 1:
-                stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
-            fields["t"] = stamps[:, None]
-            self._note(
-                f"{len(there)} episodes follow each other with pauses of {PAUSE:g} s; --episode (episode=) reads one"
-            )
+        if number:
+            self._set_apart(fields["t"][:, 0], arrays[number][:, 0])
         return fields
 
-    def _differentiated(self, q: FloatArray) -> FloatArray:
-        """Velocities from central differences of the positions over about `SPAN`."""
-        self._note(
-            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
-            "less certain than with a recorded dq"
-        )
-        period = float(np.median(np.diff(self._stamps))) if len(self._stamps) > 1 else SPAN
-        reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
-        k = np.arange(len(q))
-        before, after = np.maximum(k - reach, 0), np.minimum(k + reach, len(q) - 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((q[after] - q[before]) / (self._stamps[after] - self._stamps[before])[:, None])
+    def _set_apart(self, stamps: FloatArray, numbers: FloatArray) -> None:
+        """Set pauses between episodes: the stamps (N,), in place, and the number of each row's episode (N,)."""
+        begins = np.flatnonzero(np.diff(numbers)) + 1
+        for k in begins:
+            stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
+        if len(begins):
+            self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
 
 
-def _missing(columns: ColumnMap, widths: Mapping[str, int]) -> str:
+def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
     """What a table lacks; columns that are numbered are shown once, with # for their last number."""
-    there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in widths))
-    shown = ", ".join(" ".join(name.split())[:40] for name in there[:8]) or "an empty file"
-    shown += ", ..." if len(there) > 8 else ""
-    missing = [field for field in columns.terms if columns.columns_of(field, widths) is None]
-    if columns is not OWN:
-        return f"{columns.source}: expected columns for {', '.join(missing)}, got {shown}"
-    names = [field if field == "t" else f"{field}1" for field in missing if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(names)}"
+    there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in names))
+    shown = listed([f"{name:.40}" for name in there], "columns", 8)
+    if not is_own:
+        return f"columns: expected columns for {', '.join(fields)}, got {shown}"
+    lacking = [field if field == "t" else f"{field}1" for field in fields if field != EXTERNAL]
+    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(lacking)}"
 
 
 # ---- formats ----------------------------------------------------------------------------------------------------
@@ -158,20 +135,17 @@ def _csv_table(path: Path) -> Table:
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
-    kind: Any = gzip if path.suffix.lower() == ".gz" else io
-    try:
-        with kind.open(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            lines = _csv_lines(path, stream)
-            # numpy.savetxt writes the header as a comment, and some loggers comments before it.
-            first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
-            first = first.removeprefix("#")
-            delimiter = max(",;\t", key=first.count)
-            yield from csv.reader([first], delimiter=delimiter)
-            for row in csv.reader(lines, delimiter=delimiter):
-                if row:
-                    yield [cell.replace(",", ".") for cell in row] if delimiter == ";" else row
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: expected a CSV file, got: {error}") from error
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with refused(path, "a CSV file"), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        lines = _csv_lines(path, stream)
+        # numpy.savetxt writes the header as a comment, and some loggers comments before it.
+        first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+        first = first.removeprefix("#")
+        delimiter = max(",;\t", key=first.count)
+        yield from csv.reader([first], delimiter=delimiter)
+        for row in csv.reader(lines, delimiter=delimiter):
+            if row:
+                yield [cell.replace(",", ".") for cell in row] if delimiter == ";" else row
 
 
 def _csv_lines(path: Path, stream: TextIO) -> Iterator[str]:

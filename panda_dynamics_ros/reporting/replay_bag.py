@@ -10,7 +10,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import bag_writing, rosbag2
-from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic, Rows, serialised
+from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic, serialised
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -33,15 +33,13 @@ BLOCK = 10_000
 """Samples that are converted at once: some 15 MB of messages."""
 
 
-def write_replay(
-    path: str | Path, data: JointDataset, result: Replay, storage: str = "mcap", *, overwrite: bool = False
-) -> Path:
+def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwrite: bool = False) -> Path:
     """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
     of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), storage, overwrite=overwrite)
+    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
@@ -61,29 +59,28 @@ def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Re
     T, names, base = result.pose[part], {"name": list(data.names)}, {"frame_id": link_name(data.names, 0)}
     states = {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}
     pose = {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}
-    rows = [
+    return [
         serialised(JOINT_STATE, stamp_ns, states, names),
         *(serialised(JOINT_STATE, stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
         serialised(POSE, stamp_ns, pose, base),
-        _matrices(np.swapaxes(T, -1, -2), ("column", "row")),
+        _matrices(stamp_ns, np.swapaxes(T, -1, -2), ("column", "row")),
         serialised(WRENCH, stamp_ns, {"wrench": result.contact_wrench[part]}, base),
     ]
-    return [Messages(stamp_ns, each) for each in rows]
 
 
 def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstimate]) -> list[Messages]:
     """What the node `payload_estimator` publishes."""
-    if not estimates:
-        return [Messages(stamp_ns, ())] * 2
     bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
-    covariances = _matrices(np.array([estimate.covariance for estimate in estimates]), ("row", "column"))
-    payloads = serialised(INERTIA, stamp_ns, {"inertia": bodies}, {"frame_id": frame})
-    return [Messages(stamp_ns, each) for each in (payloads, covariances)]
+    covariances = np.array([estimate.covariance for estimate in estimates])
+    return [
+        serialised(INERTIA, stamp_ns, {"inertia": bodies.reshape(-1, 10)}, {"frame_id": frame}),
+        _matrices(stamp_ns, covariances.reshape(-1, 10, 10), ("row", "column")),
+    ]
 
 
-def _matrices(values: FloatArray, labels: tuple[str, str]) -> Rows:
+def _matrices(stamp_ns: Nanoseconds, values: FloatArray, labels: tuple[str, str]) -> Messages:
     """std_msgs/Float64MultiArray of matrices (N, k, k), as they lie in memory."""
     size = values.shape[1]
     make = rosbag2.typestore().types["std_msgs/msg/MultiArrayDimension"]
     dimensions = [make(label, size, stride) for label, stride in zip(labels, (size * size, size), strict=True)]
-    return serialised(MULTI_ARRAY, None, {"data": values.reshape(len(values), -1)}, {"dim": dimensions})
+    return serialised(MULTI_ARRAY, stamp_ns, {"data": values.reshape(len(values), size * size)}, {"dim": dimensions})

@@ -14,6 +14,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.believed_load import believed_load
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -43,10 +44,10 @@ def summary_of(
     summary: dict[str, Any] = {
         "samples": len(data.stamp),
         "dropped": sum(data.rejected.values()),
-        "lost": result.findings.steps.lost,
+        "lost": result.steps.lost,
         "duration_s": float(data.duration_s),
         "rate_hz": float(data.rate_hz),
-        "torque_residual_rms": floats(result.torque_residual_rms),
+        "torque_residual_rms": floats(result.residual_rms),
         "problem": result.problem,
         "joint_offsets": floats(result.joint_offsets),
         "joint_offsets_std": floats(result.joint_offsets_std),
@@ -80,7 +81,7 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
     """
     if data.tau_ext is None or not data.tau_ext.any():
         return []
-    bounds = [-math.inf, *(event.stamp for event in result.events if not event.is_contact), math.inf]
+    bounds = [-math.inf, *(event.stamp for event in result.events if event.kind != CONTACT), math.inf]
     found = list[dict[str, Any]]()
     for begin, end in itertools.pairwise(bounds):
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))

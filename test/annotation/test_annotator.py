@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One recording as rows: the same that a replay finds, in memory that does not grow; which files are recordings."""
 
-import hashlib
 import os
 import tracemalloc
 from collections import Counter
@@ -11,12 +10,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from bag_files import write_bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.annotation.sources import contents_sha256, find_recordings, local_copy
+from panda_dynamics_ros.annotation.sources import find_recordings
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset
@@ -35,8 +35,8 @@ def test_rows_say_what_a_replay_finds(panda, monkeypatch):
     assert recording["rate_hz"] == pytest.approx(data.rate_hz)
     assert recording["end_s"] == data.duration_s
     # Sums in another order: rounding.
-    np.testing.assert_allclose(recording["joint_residual_nm"], result.torque_residual_rms, rtol=1e-12)
-    np.testing.assert_allclose(result.torque_residual_rms, np.sqrt(np.nanmean(result.residual**2, axis=0)), rtol=1e-9)
+    np.testing.assert_allclose(recording["joint_residual_nm"], result.residual_rms, rtol=1e-12)
+    np.testing.assert_allclose(result.residual_rms, np.sqrt(np.nanmean(result.residual**2, axis=0)), rtol=1e-9)
     np.testing.assert_allclose(recording["joint_offset_nm"], np.nanmean(result.residual, axis=0), rtol=1e-9)
     payloads = [row for row in others if row["kind"] == "payload"]
     onsets = [event.onset for event in result.events if event.kind != "contact"]
@@ -64,7 +64,7 @@ def test_losses_and_gaps_are_counted(panda, tmp_path):
     assert (recording["lost"], recording["gaps"], recording["rejected"]) == (5, 1, 1)
     assert recording["longest_gap_s"] == pytest.approx(1.01)
     assert recording["reasons"] == '{"not finite": 1}'
-    found = replay(load_dataset(tmp_path / "log.csv", panda), panda).findings
+    found = replay(load_dataset(tmp_path / "log.csv", panda), panda)
     assert found.losses == "1 not finite, 5 missing between others, a pause of 1.01 s"
 
 
@@ -91,7 +91,7 @@ def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     values = rng.normal(size=(len(stamps), 3, 7))
 
     class Stream:
-        notes, rejected = (), Counter[str]()
+        path, notes, rejected = Path("made up"), (), Counter[str]()
 
         def __init__(self, *_: object) -> None: ...
 
@@ -119,7 +119,7 @@ def test_memory_does_not_grow_with_the_length(storage, tmp_path):
             yield JointStateSample(1e-3 * k, NAMES, *rng.normal(size=(3, 7)))
 
     def peak(count: int) -> int:
-        bag = write_joint_states(tmp_path / f"bag_{storage}_{count}", samples(count), storage)
+        bag = write_bag(tmp_path / f"bag_{storage}_{count}", {"/joint_states": samples(count)}, storage)
         tracemalloc.start()
         assert sum(len(block.stamp) for block in SampleBlocks(bag, size=500)) == count
         _, most = tracemalloc.get_traced_memory()
@@ -143,7 +143,7 @@ def names(*paths: str | Path, top: Path) -> list[str]:
 
 def test_folders_are_searched_and_bags_kept_together(tmp_path):
     touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "bag" / "x_1.mcap")
-    touch(tmp_path / "split" / "split_0.db3", tmp_path / "split" / "split_1.db3")
+    touch(tmp_path / "split" / "metadata.yaml", tmp_path / "split" / "split_0.db3", tmp_path / "split" / "split_1.db3")
     touch(tmp_path / "many" / "a.mcap", tmp_path / "many" / "b.mcap", tmp_path / "many" / "c.csv.gz")
     touch(tmp_path / "deep" / "er" / "d.H5", tmp_path / "deep" / "notes.txt", tmp_path / "e.parquet")
     everything = ["bag", "deep/er/d.H5", "e.parquet", "many/a.mcap", "many/b.mcap", "many/c.csv.gz", "split"]
@@ -166,23 +166,3 @@ def test_nothing_is_an_error(tmp_path):
     for path in (tmp_path, tmp_path / "*.mcap", tmp_path / "absent.mcap"):
         with pytest.raises(ArgumentError, match="expected recordings"):
             find_recordings([path])
-
-
-def test_a_store_is_read_by_fsspec(tmp_path):
-    pytest.importorskip("fsspec")
-    touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap", tmp_path / "one.csv")
-    sources = find_recordings([f"file://{tmp_path}"])
-    assert [source.path for source in sources] == [f"file://{tmp_path}/bag", f"file://{tmp_path}/one.csv"]
-    for source, content in zip(sources, (b"x_0.mcap", b"one.csv"), strict=True):
-        with local_copy(source) as path:
-            assert not path.is_relative_to(tmp_path)
-            assert contents_sha256(path) == hashlib.sha256(content).hexdigest()
-        assert not path.exists()
-    assert len(find_recordings([f"file://{tmp_path}/*.csv"])) == 1
-
-
-@pytest.mark.parametrize(("url", "reason"), [("nowhere://bucket", "ValueError"), ("ftp://localhost:1/x", "Connection")])
-def test_a_store_that_cannot_be_read_is_named(url, reason):
-    pytest.importorskip("fsspec")
-    with pytest.raises(ArgumentError, match=f"^PATHS: expected a URL of a store that can be read, got {url}: {reason}"):
-        find_recordings([url])

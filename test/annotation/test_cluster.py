@@ -82,16 +82,15 @@ def folder(cluster, tmp_path_factory):
         patch.setattr("panda_dynamics_ros.annotation.job.cores", lambda: 1)  # each worker takes a second to start
         write(folder / "recordings", COUNT - 1, seconds=4.0)
         (folder / "recordings" / "arm0" / "<b>broken.mcap").write_bytes(b"nothing")
-        here = {"SCHEDULER:8786": cluster.address.removeprefix("tcp://"), "s3://BUCKET": f"file://{folder}"}
+        address = cluster.address.removeprefix("tcp://")
         for words in COMMANDS:
-            for name, value in here.items():
-                words = [word.replace(name, value) for word in words]
-            assert main(words) == 0, words
+            here = [word.replace("SCHEDULER:8786", address).replace("/shared", str(folder)) for word in words]
+            assert main(here) == 0, here
         yield folder
 
 
 def test_the_files_that_the_page_promises_are_there(folder):
-    for name in ("table.parquet", "table.csv", "cluster.parquet"):
+    for name in ("table.parquet", "weighed.parquet", "cluster.parquet"):
         assert (folder / name).stat().st_size > 0, name
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
@@ -134,7 +133,7 @@ def test_a_lost_worker_changes_nothing(folder, cluster):
 
 
 def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder, cluster):
-    output = folder / "lost.csv"
+    output = folder / "lost.parquet"
 
     def kill_scheduler(source: Source, outcome: Outcome) -> None:
         if outcome.done == 3:
@@ -142,14 +141,14 @@ def test_a_lost_scheduler_leaves_a_table_to_go_on_from(folder, cluster):
 
     with pytest.raises(WorkerError, match="connection was lost"):
         annotate_recordings([folder / "recordings"], output, TASK, scheduler=cluster.address, progress=kill_scheduler)
-    assert output.read_text().count("\nrecording,") >= 3
+    assert sum(row["kind"] == "recording" for row in read_table(output)) >= 3
     outcome = annotate_recordings([folder / "recordings"], output, TASK, jobs=1, resume=True)
     assert outcome.skipped >= 2  # one may be the broken one, which is tried again
-    assert output.read_text().count("\nrecording,") == COUNT
+    assert sum(row["kind"] == "recording" for row in read_table(output)) == COUNT
 
 
 def test_no_scheduler_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr("panda_dynamics_ros.annotation.job.PATIENCE_WITH_SCHEDULER", "1s")
     write(tmp_path / "data", 1)
     with pytest.raises(ArgumentError, match="expected the address of a Dask scheduler"):
-        annotate_recordings([tmp_path / "data"], tmp_path / "table.csv", TASK, scheduler="tcp://127.0.0.1:1")
+        annotate_recordings([tmp_path / "data"], tmp_path / "table.parquet", TASK, scheduler="tcp://127.0.0.1:1")

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
-from bag_files import samples, storage_file
+from bag_files import samples, storage_file, write_bag
 from hypothesis import strategies as st
 from limited import LimitedReaders
 from mutations import mutations, try_examples
@@ -25,7 +25,6 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import save_estimate
-from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.simulation.motions import write_motion
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -70,17 +69,9 @@ def parquet_log(folder: Path) -> bytes:
 
 
 def bag(folder: Path, storage: str) -> bytes:
-    file = write_joint_states(folder / "bag", samples(5), storage)
-    content = storage_file(file.parent).read_bytes()
-    shutil.rmtree(file.parent)
-    return content
-
-
-def bag_metadata(folder: Path) -> bytes:
-    """That of a recording which lies beside it from now on."""
-    file = write_joint_states(folder / "recording", samples(5))
-    content = (file.parent / "metadata.yaml").read_bytes()
-    shutil.move(file, folder / file.name)
+    recording = write_bag(folder / "bag", {"/joint_states": samples(5)}, storage)
+    content = storage_file(recording).read_bytes()
+    shutil.rmtree(recording)
     return content
 
 
@@ -101,7 +92,6 @@ def payload(folder: Path) -> bytes:
 KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
     "mcap": ("dataset", ".mcap", lambda folder: bag(folder, "mcap")),
     "db3": ("dataset", ".db3", lambda folder: bag(folder, "sqlite3")),
-    "metadata": ("metadata", ".yaml", bag_metadata),
     "motion": ("motion", ".csv", motion),
     "csv": ("dataset", ".csv", lambda _: csv_log()),
     "npz": ("dataset", ".npz", npz_log),
@@ -120,7 +110,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], bytes]]] = {
 def test_a_mutated_file_is_read_or_refused(kind, readers, tmp_path):
     reader, ending, make = KINDS[kind]
     original = make(tmp_path)
-    path = tmp_path / ("metadata.yaml" if kind == "metadata" else f"file{ending}")
+    path = tmp_path / f"file{ending}"
     path.write_bytes(original)
     assert readers.outcome(reader, path).startswith("read: ")
     crashes = list[str]()
@@ -161,7 +151,7 @@ def test_a_working_folder_of_strangers_changes_nothing(tmp_path):
         for name, content in files.items():
             (folder / name).write_text(content, encoding="latin-1")
         command = [sys.executable, "-I", "-c", f"import sys; sys.path.append({str(ROBOT.parents[1])!r}); {start}"]
-        words = ["batch", "log.csv", "--output", "table.csv", "--jobs", "1", "--json"]
+        words = ["batch", "log.csv", "--output", "table.parquet", "--jobs", "1", "--json"]
         done = subprocess.run([*command, *words], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, f"{files}: {done.stderr}"
         summary = json.loads(done.stdout)

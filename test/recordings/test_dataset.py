@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bag_files import ARM, both_storages, samples, write_bag
+from bag_files import ARM, both_storages, samples, storage_file, write_bag
 
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
@@ -22,7 +22,7 @@ NOTHING = np.empty(0)
 def test_arrays_hold_the_arm_in_order(tmp_path, storage):
     names = (*FINGERS, *ARM[::-1])
     written = samples(50, names=names)
-    data = load_dataset(write_joint_states(tmp_path / "bag", written, storage))
+    data = load_dataset(storage_file(write_bag(tmp_path / "bag", {"/joint_states": written}, storage)))
     assert data.names == ARM
     assert data.rejected == {}
     assert data.notes == ()
@@ -167,7 +167,7 @@ def test_csv_rows_left_out_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "an empty file"),
+        ("", "no columns"),
         ("0,1,2,3\n1,2,3,4\n", r"got 0, 1, 2, 3 without t, q1, dq1, tau1"),
         ("t,q1,q2,dq1,tau1,tau2\n0,1,2,0,3,4\n", "as many dq and tau as q, in a row, got 1 of t, 2 of q, 1 of dq"),
         ("t,q1,dq1,tau1\n0,1,2,0\n1,1,2,0\n", r"none among 2 \(2 all-zero effort\)"),

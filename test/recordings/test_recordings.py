@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from bag_files import ARM, SUFFIX, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
+from bag_files import ARM, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
 from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.rosbag2 import CompressionMode, Reader
 
@@ -19,7 +19,6 @@ from panda_dynamics_ros.recordings import (
     JointStateSample,
     RecordingWarning,
     read_joint_states,
-    rosbag2,
     write_joint_states,
 )
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, serialised, write_topics
@@ -36,8 +35,8 @@ def without_metadata(folder: Path) -> Path:
 @pytest.mark.parametrize("what", ["folder", "file", "metadata.yaml", "folder without metadata", "file alone"])
 def test_samples_come_back_as_written(tmp_path, storage, what):
     written = samples(50, names=(*ARM[::-1], "panda_finger_joint1"))
-    file = write_joint_states(tmp_path / "bag", written, storage)
-    folder = file.parent
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage)
+    file = storage_file(folder)
     paths = {
         "folder": lambda: folder,
         "file": lambda: file,
@@ -48,10 +47,11 @@ def test_samples_come_back_as_written(tmp_path, storage, what):
     assert_same(read_whole(paths[what]()), written)
 
 
-@both_storages
-def test_what_is_written_is_a_bag_to_rosbags(tmp_path, storage):
-    file = write_joint_states(tmp_path / "bag", samples(5), storage, topic="/arm/joint_states")
-    assert file.suffix == SUFFIX[storage]
+def test_what_is_written_is_a_bag_to_rosbags(tmp_path):
+    written = samples(5)
+    file = write_joint_states(tmp_path / "bag", written, topic="/arm/joint_states")
+    assert file == storage_file(tmp_path / "bag")
+    assert_same(read_whole(file), written)
     with Reader(tmp_path / "bag") as reader:
         assert [(x.topic, x.msgtype, x.msgcount) for x in reader.connections] == [
             ("/arm/joint_states", "sensor_msgs/msg/JointState", 5)
@@ -68,28 +68,27 @@ def test_fields_may_be_empty_and_values_odd(tmp_path, storage):
         JointStateSample(1.0, (), np.empty(0), np.empty(0), np.empty(0)),
         JointStateSample(0.5, ("ä", "b"), np.array([np.nan, np.inf]), np.zeros(3), np.empty(0)),
     ]
-    assert_same(read_whole(write_joint_states(tmp_path / "bag", odd, storage)), sorted(odd, key=lambda x: x.stamp))
+    assert_same(read_whole(write_bag(tmp_path / "bag", {"/joint_states": odd}, storage)), odd)
 
 
 @both_storages
 def test_names_that_a_uri_would_read_otherwise(tmp_path, storage):
     written = samples(3)
-    folder = write_joint_states(tmp_path / "bag", written, storage).parent
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage)
     file = storage_file(folder.rename(tmp_path / "a b?mode=%20#"))
     assert_same(read_whole(file.rename(file.with_name(f"?%20#{file.suffix}"))), written)
 
 
 @both_storages
-@pytest.mark.parametrize("metadata", [True, False])
-def test_split_recordings_are_read_in_order(tmp_path, storage, metadata):
+def test_split_recordings_are_read_in_order(tmp_path, storage):
     written = samples(12 * 5)
     parts = [written[k : k + 5] for k in range(0, 60, 5)]  # 12 parts: part 10 comes after part 9, not after part 1
-    folder = split_bag(tmp_path / "bag", parts, storage, metadata=metadata)
+    folder = split_bag(tmp_path / "bag", parts, storage)
     assert_same(read_whole(folder), written)
 
 
 @both_storages
-@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE, CompressionMode.FILE])
+@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE])
 def test_compressed_recordings(tmp_path, storage, mode):
     if (storage, mode) == ("sqlite3", CompressionMode.STORAGE):
         return  # which there is not
@@ -99,30 +98,9 @@ def test_compressed_recordings(tmp_path, storage, mode):
     assert_same(read_whole(storage_file(folder)), written)
 
 
-def test_a_file_compressed_in_several_frames(tmp_path):
-    """As parallel compressors leave it."""
-    written = samples(20)
-    file = write_joint_states(tmp_path / "bag", written)
-    content, frame = file.read_bytes(), rosbag2.zstd().compress
-    compressed = file.with_name("bag.mcap.zstd")
-    compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
-    assert_same(read_whole(compressed), written)
-
-
 def test_lz4_chunks(tmp_path):
     written = samples(20)
     assert_same(read_whole(write_bag(tmp_path / "bag", {"/joint_states": written}, lz4_chunks=True)), written)
-
-
-def test_unpacked_files_do_not_outlive_the_reading(tmp_path, monkeypatch):
-    folder = write_bag(tmp_path / "bag", {"/joint_states": samples(3)}, compression=CompressionMode.FILE)
-    (tmp_path / "unpacked").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "unpacked"))
-    stream = read_joint_states(folder)
-    assert list((tmp_path / "unpacked").iterdir())
-    list(stream)
-    del stream
-    assert not list((tmp_path / "unpacked").iterdir())
 
 
 @both_storages
@@ -188,18 +166,17 @@ def test_stamps_that_no_message_can_carry_are_refused(stamp):
         serialised(JOINT_STATE, np.array([START, stamp]), {"effort": np.zeros((2, 7))}, {})
 
 
-@both_storages
-def test_topics_are_merged_in_order_of_time_with_their_qos(storage, tmp_path):
+def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
     topics = [OfferedTopic("/fast", JOINT_STATE), OfferedTopic("/slow", INERTIA, latched=True)]
     slow = STAMPS[::10]
 
     def block(part: slice) -> list[Messages]:
         fast = serialised(JOINT_STATE, STAMPS[part], {"effort": np.ones((COUNT, 7))[part]}, {"name": list(ARM)})
         bodies = serialised(INERTIA, slow[part], {"inertia": np.ones((len(slow[part]), 10))}, {"frame_id": "x"})
-        return [Messages(STAMPS[part], fast), Messages(slow[part], bodies)]
+        return [fast, bodies]
 
     # The second block has no message of the slow topic left.
-    file = write_topics(tmp_path / "bag", topics, [block(slice(0, 25)), block(slice(25, None))], storage)
+    file = write_topics(tmp_path / "bag", topics, [block(slice(0, 25)), block(slice(25, None))])
     assert file.is_file()
     with Reader(tmp_path / "bag") as reader:
         read = [(connection.topic, time) for connection, time, _ in reader.messages()]

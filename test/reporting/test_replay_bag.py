@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bag_files import TYPES, both_storages
+from bag_files import TYPES
 from motion import PAYLOAD, sinusoids, torques
 from rosbags.interfaces import QosDurability
 from rosbags.rosbag2 import Reader
@@ -55,10 +55,9 @@ def stamp(message: Any) -> int:
     return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
 
 
-@both_storages
-def test_the_bag_holds_what_was_computed(storage, data, result, tmp_path, monkeypatch):
+def test_the_bag_holds_what_was_computed(data, result, tmp_path, monkeypatch):
     monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
-    write_replay(tmp_path / "results", data, result, storage)
+    write_replay(tmp_path / "results", data, result)
     messages, times, _ = read(tmp_path / "results")
     states = messages["/joint_states"]
     np.testing.assert_array_equal([message.effort for message in states], data.tau)

@@ -13,8 +13,8 @@ from scipy import signal
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, presliding_states
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.realism import (
     OrnsteinUhlenbeck,
