@@ -7,7 +7,8 @@ A map of columns is written as "t=time:ms q=pos_# dq=vel_# tau=torque_#":
     NAME[0:7]   some entries of an array
     :UNIT       s, ms, us, ns; rad, deg (for dq: per second); Nm
     A+B         a sum, of seconds and nanoseconds for instance
-Names with blanks are put in quotes. The maps of known programs are in `KNOWN`.
+Names with blanks are put in quotes; dq may be left out, and is then taken from q. The maps of known programs are in
+`KNOWN`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 
 FIELDS = ("t", "q", "dq", "tau")
+NEEDED = ("t", "q", "tau")
 EXTERNAL = "tau_ext"  # Franka's external torques, `tau_ext_hat_filtered`
 DURATION = "duration"  # times as libfranka has them: whole numbers are milliseconds, others seconds
 
@@ -56,9 +58,9 @@ def column_map(text: str) -> ColumnMap:
     except ValueError as error:
         raise ArgumentError(f"columns: expected quotes in pairs, got {text!r:.80}") from error
     given = [field for field, _ in words]
-    if len(set(given)) < len(given) or not set(FIELDS) <= set(given) <= {*FIELDS, EXTERNAL}:
+    if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
         raise ArgumentError(
-            f"columns: expected t=.. q=.. dq=.. tau=.., each once, and perhaps tau_ext=.., got {text!r:.80}"
+            f"columns: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
         )
     return {field: _terms(field, value) for field, value in words}
 

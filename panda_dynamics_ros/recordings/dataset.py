@@ -64,8 +64,8 @@ def load_dataset(
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
-        panda-python, frankapy, DROID or LeRobot. Episodes (a column `episode_index`) follow
-        each other with pauses.
+        panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated. Episodes
+        (a column `episode_index`) follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
     Raises DataFileNotFoundError: there is no such file.
     Raises DataError: the file cannot be read or has no usable sample; the message states the counts.

@@ -21,6 +21,7 @@ from panda_dynamics_ros.recordings.columns import (
     EXTERNAL,
     FIELDS,
     KNOWN,
+    NEEDED,
     OWN,
     ColumnMap,
     column_map,
@@ -38,6 +39,7 @@ EPISODES = ("episode_index", "episode")
 """Columns that number the episodes of a data set, whose times begin anew in each."""
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
+SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
 _DELIMITER = re.compile("[,;\t]")
 
 
@@ -60,17 +62,20 @@ class TableStream(SampleStream):
         chosen = None if columns is None else column_map(columns)
         table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
         self.rejected = table.rejected
-        known = (each for each in KNOWN if set(FIELDS) <= set(found_columns(each, table.widths)))
+        known = (each for each in KNOWN if set(NEEDED) <= set(found_columns(each, table.widths)))
         fields = self._fields(table, chosen or next(known, OWN))
-        stamps, q = fields["t"][:, 0].tolist(), fields["q"]
+        stamps, q = fields["t"][:, 0], fields["q"]
+        if "dq" not in fields:
+            fields["dq"] = self._differentiated(stamps, q)
         self.names = tuple(f"joint{i + 1}" for i in range(q.shape[1]))
         external = fields.get(EXTERNAL, [None] * len(q))
-        rows = zip(stamps, q, fields["dq"], fields["tau"], external, strict=True)
+        rows = zip(stamps.tolist(), q, fields["dq"], fields["tau"], external, strict=True)
         self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:
         found = found_columns(columns, table.widths)
-        if not set(FIELDS) <= set(found):
+        # A field that the user names must be there; known programs may leave out velocities.
+        if not set(NEEDED if columns in KNOWN else columns.keys() - {EXTERNAL}) <= set(found):
             missing = [field for field in columns if field not in found]
             raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
@@ -79,8 +84,8 @@ class TableStream(SampleStream):
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
         fields = {field: take(field, columns[field], names, arrays) for field, names in found.items()}
-        counts = {field: fields[field].shape[1] for field in FIELDS}
-        if counts["t"] != 1 or not counts["q"] == counts["dq"] == counts["tau"] > 0:
+        counts = {field: fields[field].shape[1] for field in FIELDS if field in fields}
+        if counts["t"] != 1 or not counts["q"] == counts.get("dq", counts["q"]) == counts["tau"] > 0:
             given = ", ".join(f"{count} of {field}" for field, count in counts.items())
             raise DataError(f"{self.path}: expected one time, and as many dq and tau as q, in a row, got {given}")
         if EXTERNAL in fields and fields[EXTERNAL].shape != fields["q"].shape:
@@ -96,6 +101,19 @@ class TableStream(SampleStream):
             stamps[k:] += stamps[k - 1] + PAUSE - stamps[k]
         if len(begins):
             self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
+
+    def _differentiated(self, stamps: FloatArray, q: FloatArray) -> FloatArray:
+        """Velocities from central differences of the positions over about `SPAN`."""
+        self._note(
+            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
+            "less certain than with a recorded dq"
+        )
+        period = float(np.median(np.diff(stamps))) if len(stamps) > 1 else SPAN
+        reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
+        k = np.arange(len(q))
+        before, after = np.maximum(k - reach, 0), np.minimum(k + reach, len(q) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((q[after] - q[before]) / (stamps[after] - stamps[before])[:, None])
 
 
 def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
