@@ -121,7 +121,7 @@ def demo_pictures() -> None:
 
 def page_picture(recording: Path) -> None:
     """The web page of a replay."""
-    words = ["replay", str(recording), "--view", "--rate", "1", "--output", "viewed", "--no-bag"]
+    words = ["replay", str(recording), "--view", "--rate", "1", "--output", "viewed", "--bag-format", "none"]
     from browser import open_page
 
     process = subprocess.Popen(

@@ -35,7 +35,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 COMPLETED = {  # what a reader puts in place of capitals, and what makes a command quick
     "panda-dynamics COMMAND --help": "panda-dynamics replay --help",
     "panda-dynamics replay BAG": "panda-dynamics replay my_recording.mcap --output replayed",
-    "panda-dynamics replay --example": "panda-dynamics replay --example --no-bag --output example",
+    "panda-dynamics replay --example": "panda-dynamics replay --example --bag-format none --output example",
     "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output result": (
         "panda-dynamics replay my_recording.mcap --robot my_arm.urdf --output other"
     ),

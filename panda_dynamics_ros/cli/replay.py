@@ -42,7 +42,7 @@ OPTIONS = [
     *options.payload(),
     *options.RECORDING,
     options.output("replay_output"),
-    options.flag("--no-bag", "write no rosbag2 DIR/results, as where rosbags is not installed"),
+    options.option("--bag-format", "of DIR/results (default: mcap, if rosbags is installed)", choices=("mcap", "none")),
     *options.VIEW,
     options.number("--rate", 1.0, "R", "speed of --view, times real time"),
     options.flag("--smooth", "estimate each payload from all samples while it was carried"),
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     args.bag = str(EXAMPLE) if args.example else args.bag
     name = "the example" if args.example else Path(args.bag).name
     checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
-    if not args.no_bag:
+    if args.bag_format != "none":
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, args.bag)
@@ -113,7 +113,7 @@ def _replay(
         summaries.write_summary(summary, args.output),
         *plot_replay(data, robot, result, args.output, **smoothed),
     ]
-    if not args.no_bag and find_spec("rosbags"):
+    if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
         files.append(args.output / "results")
         write_replay(files[-1], data, result, overwrite=True)
     console.print_results(args.json, summary, tables, files)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states of a rosbag2 recording: one file or a folder, split, cut off or damaged."""
+"""Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -16,7 +20,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE
+from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
@@ -63,7 +67,7 @@ class JointStateSample:
 def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
     """The joint states of a recording, one after the other.
 
-    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split, compressed by message.
+    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
     topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
         name ends in joint_states and that has most messages is taken.
     Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
@@ -211,16 +215,47 @@ def _found_files(folder: Path) -> list[Path]:
     return found
 
 
-def _open_file(path: Path) -> BagFile:
-    """A storage file, by its first bytes."""
+def _open_file(path: Path, unpacked: bool = False) -> BagFile:
+    """A storage file, by its first bytes; `unpacked`: it was compressed as a whole."""
     with refused(path, KIND), path.open("rb") as stream:
         beginning = stream.read(32)
     if beginning.startswith(ZSTD_MAGIC):
-        raise DataError(f"{path}: {EXPECTED}, got a compressed file: unpack it with zstd -d")
+        if unpacked:
+            raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
+        return _open_compressed(path)
     for magic, kind in _KINDS.items():
         if beginning.startswith(magic):
             return kind(path)
     if not beginning:
         raise DataError(f"{path}: {EXPECTED}, got an empty file")
+    if beginning.startswith(b"#ROSBAG"):
+        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
     got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
     raise DataError(f"{path}: {EXPECTED}, got {got}")
+
+
+def _open_compressed(path: Path) -> BagFile:
+    """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
+    folder, zstd = Path(tempfile.mkdtemp(prefix="panda_dynamics_")), rosbag2.zstd()
+    unpacked = folder / path.name.removesuffix(".zstd")
+    try:
+        # Of a file that is cut, what can be unpacked.
+        with (
+            path.open("rb") as packed,
+            zstd.open(packed) as source,
+            unpacked.open("wb") as target,
+            suppress(zstd.ZstdError, EOFError),
+        ):
+            while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
+                target.write(block)
+                if target.tell() > most_unpacked(packed.tell()):
+                    size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
+                    raise DataError(f"{path}: {EXPECTED}, got {size}")
+        file = _open_file(unpacked, unpacked=True)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, DataError):
+            raise DataError(str(error).replace(str(unpacked), str(path))) from error
+        raise
+    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+    return file

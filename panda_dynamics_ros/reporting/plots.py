@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as PNG files: a run, torques, an identification, motions.
+"""Pictures as PNG files: a run, torques, an identification, motions; and a run's payload over time as CSV.
 
 They have the package's own style: neither the user's settings nor a file of the working folder change it.
 """
@@ -35,6 +35,7 @@ COLOURS = (GREY, RED, BLUE, GREEN)
 STYLES = {"estimate": (BLUE, "-"), "smoothed": (ORANGE, "-."), "truth": (RED, "--")}
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
+COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
 
 styled = matplotlib.rc_context(
     {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
@@ -48,7 +49,7 @@ PayloadCurves = Replay | SmoothedHistory
 def plot_replay(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
 ) -> list[Path]:
-    """payload.png, with these other curves, and torques.png of a replayed recording.
+    """payload.png, with these other curves, torques.png and payload.csv of a replayed recording.
 
     The torques are what was measured, what gravity explains of it, and what arm and payload leave unexplained.
     """
@@ -63,7 +64,17 @@ def plot_replay(
     return [
         plot_payload(time, {"estimate": result, **others}, output / "payload.png", title, events, result.problem),
         plot_columns(output / "torques.png", time, torques, title=result.problem, colour=RED),
+        _write_payload(time, result, output / "payload.csv"),
     ]
+
+
+def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
+    """The published payloads at the times (N,), s, of the samples, as CSV."""
+    com, com_std = (np.where(result.com_is_known[:, None], each, np.nan) for each in (result.com, result.com_std))
+    table = np.column_stack((time, result.mass, result.mass_std, com, com_std))[result.published]
+    with replacing(path) as file:
+        np.savetxt(file, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
+    return path
 
 
 @styled

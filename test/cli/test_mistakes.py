@@ -119,7 +119,7 @@ def test_a_name_that_is_no_text_is_printed(panda, tmp_path):
     """By a process of its own: pytest's own streams take any bytes."""
     log = write_log(tmp_path / os.fsdecode(b"\xff.csv"), panda)
     command = [sys.executable, "-c", COMMAND, "replay", str(log), "--output", str(tmp_path / "out")]
-    done = subprocess.run([*command, "--no-bag"], cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run([*command, "--bag-format", "none"], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -55,11 +55,13 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
     np.testing.assert_allclose(summary["payload"]["com"], PAYLOAD.com, atol=0.006)
     assert [len(summary["payload"][key]) for key in ("inertia", "std", "identifiable")] == [6, 10, 10]
     assert max(summary["torque_residual_rms"]) < 0.2
+    curves = np.genfromtxt(tmp_path / "out" / "payload.csv", delimiter=",", names=True)
+    assert curves["mass"][-1] == pytest.approx(summary["payload"]["mass"], rel=1e-4)  # six digits are written
 
 
 def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, capsys):
     """It comes with the package: neither a download nor rosbags is needed."""
-    assert main(["replay", "--example", "--output", str(tmp_path), "--json", "--no-bag"]) == 0
+    assert main(["replay", "--example", "--output", str(tmp_path), "--json", "--bag-format", "none"]) == 0
     summary = json.loads(capsys.readouterr().out)
     events = [(event["kind"], event["stamp"]) for event in summary["events"]]
     pick, *contacts, release = events
@@ -74,7 +76,7 @@ def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, capsys):
 
 
 def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_path, capsys):
-    words = ["replay", str(recording), "--output", str(tmp_path), "--smooth", "--no-bag"]
+    words = ["replay", str(recording), "--output", str(tmp_path), "--smooth", "--bag-format", "none"]
     assert main(words) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if "smoothed" in line)
     for word in ("0.00", "6.00", "kg", "mm"):
@@ -93,7 +95,7 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_p
 
 
 def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
-    summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--no-bag")
+    summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--bag-format", "none")
     assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("declared unloaded", 0.0)]
     assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
     assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
@@ -101,7 +103,7 @@ def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
 
 def test_an_end_effector_is_no_payload(tmp_path, capsys):
     recording = recorded(load_robot("panda", end_effector="hand"), tmp_path / "with_hand")
-    options = ("--end-effector", "hand", "--smooth", "--no-bag")
+    options = ("--end-effector", "hand", "--smooth", "--bag-format", "none")
     summary = replayed(recording, tmp_path / "out", capsys, *options)
     for found in (summary["payload"], summary["segments"][0]):
         assert found["mass"] == pytest.approx(PAYLOAD.mass, abs=0.02)  # the prior's pull, as above
@@ -110,13 +112,13 @@ def test_an_end_effector_is_no_payload(tmp_path, capsys):
 
 def test_what_is_known_of_the_payload_counts(recording, tmp_path, capsys):
     """In the estimate and in the segments: a wrong mass shows that it is taken, a shape gives the inertia."""
-    options = ("--known-mass", "0.85", "--shape", "sphere 0.05", "--smooth", "--no-bag")
+    options = ("--known-mass", "0.85", "--shape", "sphere 0.05", "--smooth", "--bag-format", "none")
     summary = replayed(recording, tmp_path, capsys, *options)
     for found in (summary["payload"], summary["segments"][0]):
         assert found["mass"] == pytest.approx(0.85, abs=0.005)  # kitchen scale
         moment = 0.4 * found["mass"] * 0.05**2
         np.testing.assert_allclose(found["inertia"], [moment, 0.0, 0.0, moment, 0.0, moment], atol=1e-9)
-    summary = replayed(recording, tmp_path, capsys, "--max-mass", "0.5", "--smooth", "--no-bag")
+    summary = replayed(recording, tmp_path, capsys, "--max-mass", "0.5", "--smooth", "--bag-format", "none")
     assert summary["payload"]["mass"] == pytest.approx(0.5)
     assert summary["segments"][0]["mass"] == pytest.approx(0.5)
 
@@ -148,7 +150,7 @@ def test_results_are_written_as_a_bag(recording, tmp_path, capsys):
     (tmp_path / "results" / "results_1.mcap").touch()
     replayed(recording, tmp_path, capsys)
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["metadata.yaml", "results.mcap"]
-    replayed(recording, tmp_path / "without", capsys, "--no-bag")
+    replayed(recording, tmp_path / "without", capsys, "--bag-format", "none")
     assert not (tmp_path / "without" / "results").exists()
 
 
@@ -175,7 +177,7 @@ def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
     """The sign of all torques is wrong: exit code 3 with --strict, and 0 with the right sign."""
     path, robot = tmp_path / "log.csv", load_robot("panda")
     motion = sinusoids(4.0, rate=200.0)
-    options = ["--output", str(tmp_path / "out"), "--no-bag", "--strict"]
+    options = ["--output", str(tmp_path / "out"), "--bag-format", "none", "--strict"]
     for sign, code in ((-1.0, 3), (1.0, 0)):
         write_csv(path, motion.stamp, motion.q, motion.dq, sign * torques(robot, motion))
         assert main(["replay", str(path), *options]) == code

@@ -95,6 +95,8 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follo
         lambda: record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0) + zeros(2 << 30)),
         "cannot be decoded",
     ),
+    "a bomb as a file": (".mcap.zstd", lambda: zeros(3 << 30), "bytes that unpack to more than"),
+    "a file packed twice": (".mcap.zstd", lambda: rosbag2.zstd().compress(zeros(1 << 26)), "compressed twice"),
     "a line of gigabytes": (".csv.gz", gzip_bomb, "expected lines of at most 65536 characters"),
     "nested chunks": (".mcap", nested_chunks, "a record of type 6 within a chunk"),
     "a wrong checksum": (
@@ -106,6 +108,7 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follo
     "padding in a chunk": (".mcap", lambda: chunk_of(record(12, b""), 1 << 24), "a record of type 12 within a chunk"),
     "many chunks": (".mcap", lambda: 3 * chunk_of(A_LARGE_SCHEMA, 1 << 23), "of at most "),
     "many messages": (".mcap", lambda: chunk_of(A_MESSAGE, 1 << 28), "of at most 16777216"),
+    "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
     "many channels": (
         ".mcap",
         lambda: b"".join(channel(k % 65536, f"/t{k}") for k in range(60_000)),

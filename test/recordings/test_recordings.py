@@ -19,6 +19,7 @@ from panda_dynamics_ros.recordings import (
     JointStateSample,
     RecordingWarning,
     read_joint_states,
+    rosbag2,
     write_joint_states,
 )
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, serialised, write_topics
@@ -88,7 +89,7 @@ def test_split_recordings_are_read_in_order(tmp_path, storage):
 
 
 @both_storages
-@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE])
+@pytest.mark.parametrize("mode", [CompressionMode.STORAGE, CompressionMode.MESSAGE, CompressionMode.FILE])
 def test_compressed_recordings(tmp_path, storage, mode):
     if (storage, mode) == ("sqlite3", CompressionMode.STORAGE):
         return  # which there is not
@@ -96,6 +97,27 @@ def test_compressed_recordings(tmp_path, storage, mode):
     folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, compression=mode)
     assert_same(read_whole(folder), written)
     assert_same(read_whole(storage_file(folder)), written)
+
+
+def test_a_file_compressed_in_several_frames(tmp_path):
+    """As parallel compressors leave it."""
+    written = samples(20)
+    file = write_joint_states(tmp_path / "bag", written)
+    content, frame = file.read_bytes(), rosbag2.zstd().compress
+    compressed = file.with_name("bag.mcap.zstd")
+    compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
+    assert_same(read_whole(compressed), written)
+
+
+def test_unpacked_files_do_not_outlive_the_reading(tmp_path, monkeypatch):
+    folder = write_bag(tmp_path / "bag", {"/joint_states": samples(3)}, compression=CompressionMode.FILE)
+    (tmp_path / "unpacked").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "unpacked"))
+    stream = read_joint_states(folder)
+    assert list((tmp_path / "unpacked").iterdir())
+    list(stream)
+    del stream
+    assert not list((tmp_path / "unpacked").iterdir())
 
 
 def test_lz4_chunks(tmp_path):

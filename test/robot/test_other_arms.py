@@ -128,7 +128,7 @@ def test_a_payload_of_another_arm(package, ending, log, tmp_path, capsys):
     np.savetxt(table, rows, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
     columns = ("--columns", log.columns) if log.columns else ()
     words = ["replay", str(table), "--robot", str(urdf), "--friction", "none", *log.options, *columns]
-    assert main([*words, "--output", str(result), "--no-bag", "--max-mass", "5", "--json"]) == 0
+    assert main([*words, "--output", str(result), "--bag-format", "none", "--max-mass", "5", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)["payload"]
     print(f"{package} {ending}: {payload['mass']:.3f} kg, {payload['com']}")  # for docs/connect.md: pytest -rP
     assert payload["mass"] == pytest.approx(PAYLOAD.mass, abs=MASS)
@@ -160,7 +160,7 @@ def test_a_payload_in_mujoco(tmp_path, capsys):
     np.savetxt(table, rows, delimiter=",", header=",".join(names), comments="", fmt="%.12g")
     masses = []
     for effort in ("actuator", "measured"):
-        words = ["replay", str(table), "--robot", str(xml), "--effort", effort, "--no-bag", "--json"]
+        words = ["replay", str(table), "--robot", str(xml), "--effort", effort, "--bag-format", "none", "--json"]
         assert main([*words, "--output", str(tmp_path / "result")]) == 0
         masses.append(json.loads(capsys.readouterr().out)["payload"]["mass"])
     assert masses[0] == pytest.approx(PAYLOAD.mass, abs=MASS)
