@@ -149,16 +149,14 @@ def test_angles_at_gimbal_lock_are_finite_and_give_the_same_matrix(y, off):
 def test_a_row_major_matrix_is_refused_with_advice():
     T = random_poses(3)
     T[0, :3, 3] = 0.0  # one pose of the batch has no translation: the others tell
-    with pytest.raises(
-        PandaDynamicsError, match=r"column-major; transpose a row-major matrix\): expected the last row"
-    ):
+    with pytest.raises(PandaDynamicsError, match=r"column-major.*row-major.*transpose"):
         pose.from_column_major(T.reshape(3, 16))
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.eye(4), r"a \(16 floats, column-major; .*\): expected shape \(\.\.\., 16\), got \(4, 4\)"),
+        (np.eye(4), r"a \(16 floats, column-major\): expected shape \(\.\.\., 16\), got \(4, 4\)"),
         (np.full(16, np.nan), "finite"),
         (np.zeros(16), "last row"),
         (np.diag([1.0, 1.0, -1.0, 1.0]).ravel(), "det"),
