@@ -40,10 +40,16 @@ class OfferedTopic(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """Messages of one topic: when each was sent (N,), and the bytes of each (N, k)."""
+    """N messages of one topic.
+
+    stamp_ns: (N,), when each was sent, also the headers' stamps, where the type has a header.
+    columns: (N, k) by the name of a field: a sequence of doubles, or a message of k doubles (a Pose's position).
+    fields: what all messages have, by the name of the field, wherever it is in them (frame_id, for instance).
+    """
 
     stamp_ns: Nanoseconds
-    serialised: NDArray[np.uint8]
+    columns: Mapping[str, FloatArray]
+    fields: Mapping[str, Any]
 
 
 def write_topics(
@@ -57,6 +63,7 @@ def write_topics(
 
     Topics are offered as reliable; chunks are compressed. `blocks` follow each other in time, each with the messages of
     every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
+    Raises ArgumentError: a header's stamp is not a time from 0 to 2^31 s.
     """
     with _writer(path, overwrite, compressed=True) as (writer, file):
         types = rosbag2.typestore()
@@ -67,7 +74,7 @@ def write_topics(
         for block in blocks:
             times = np.concatenate([messages.stamp_ns for messages in block])
             sources = np.repeat(np.arange(len(block)), [len(messages.stamp_ns) for messages in block])
-            upcoming = [iter(messages.serialised) for messages in block]
+            upcoming = [iter(_serialised(topic.type, each)) for topic, each in zip(topics, block, strict=True)]
             order = np.argsort(times, kind="stable")
             for source, time in zip(sources[order].tolist(), times[order].tolist(), strict=True):
                 writer.write(connections[source], time, memoryview(next(upcoming[source])))
@@ -139,16 +146,9 @@ def _offer(topic: OfferedTopic) -> Any:
     )
 
 
-def serialised(
-    kind: str, stamp_ns: Nanoseconds, columns: Mapping[str, FloatArray], fields: Mapping[str, Any]
-) -> Messages:
-    """A message of this type for each row of `columns`, which has (N, k) by the name of a field: a sequence of doubles,
-    or a message of k doubles (a Pose's position).
-
-    `stamp_ns` (N,) are also the headers' stamps, where the type has a header; `fields` is what all messages have, by
-    the name of the field, wherever it is in them (frame_id, for instance). ArgumentError: a stamp is not below 2^31 s.
-    """
-    types = rosbag2.typestore()
+def _serialised(kind: str, messages: Messages) -> NDArray[np.uint8]:
+    """The bytes (N, k) of messages of this type."""
+    types, (stamp_ns, columns, fields) = rosbag2.typestore(), messages
     widths = [values.shape[1] for values in columns.values()]
     marks = np.split(1.2345678901234567e200 * (1.0 + np.arange(sum(widths))), np.cumsum(widths)[:-1])
     message = _message(kind, {**fields, **dict(zip(columns, marks, strict=True))})
@@ -162,7 +162,7 @@ def serialised(
     for mark, values in zip(marks, columns.values(), strict=True):
         place = pattern.rindex(mark.astype("<f8").tobytes())  # the last: text that comes before may be anything
         rows[:, place : place + 8 * len(mark)] = np.ascontiguousarray(values, dtype="<f8").view(np.uint8)
-    return Messages(stamp_ns, rows)
+    return rows
 
 
 def _message(kind: str, given: Mapping[str, Any], numbers: Iterator[float] | None = None) -> Any:

@@ -10,7 +10,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import bag_writing, rosbag2
-from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic, serialised
+from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -60,11 +60,11 @@ def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Re
     states = {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}
     pose = {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}
     return [
-        serialised(JOINT_STATE, stamp_ns, states, names),
-        *(serialised(JOINT_STATE, stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
-        serialised(POSE, stamp_ns, pose, base),
+        Messages(stamp_ns, states, names),
+        *(Messages(stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
+        Messages(stamp_ns, pose, base),
         _matrices(stamp_ns, np.swapaxes(T, -1, -2), ("column", "row")),
-        serialised(WRENCH, stamp_ns, {"wrench": result.contact_wrench[part]}, base),
+        Messages(stamp_ns, {"wrench": result.contact_wrench[part]}, base),
     ]
 
 
@@ -73,7 +73,7 @@ def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstim
     bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
     covariances = np.array([estimate.covariance for estimate in estimates])
     return [
-        serialised(INERTIA, stamp_ns, {"inertia": bodies.reshape(-1, 10)}, {"frame_id": frame}),
+        Messages(stamp_ns, {"inertia": bodies.reshape(-1, 10)}, {"frame_id": frame}),
         _matrices(stamp_ns, covariances.reshape(-1, 10, 10), ("row", "column")),
     ]
 
@@ -83,4 +83,4 @@ def _matrices(stamp_ns: Nanoseconds, values: FloatArray, labels: tuple[str, str]
     size = values.shape[1]
     make = rosbag2.typestore().types["std_msgs/msg/MultiArrayDimension"]
     dimensions = [make(label, size, stride) for label, stride in zip(labels, (size * size, size), strict=True)]
-    return serialised(MULTI_ARRAY, stamp_ns, {"data": values.reshape(len(values), size * size)}, {"dim": dimensions})
+    return Messages(stamp_ns, {"data": values.reshape(len(values), size * size)}, {"dim": dimensions})

@@ -22,7 +22,7 @@ from panda_dynamics_ros.recordings import (
     rosbag2,
     write_joint_states,
 )
-from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, serialised, write_topics
+from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -183,9 +183,10 @@ STAMPS = START + np.arange(COUNT) * 1_000_000
 
 
 @pytest.mark.parametrize("stamp", [-1, 2**31 * 10**9])
-def test_stamps_that_no_message_can_carry_are_refused(stamp):
+def test_stamps_that_no_message_can_carry_are_refused(stamp, tmp_path):
+    messages = Messages(np.array([START, stamp]), {"effort": np.zeros((2, 7))}, {})
     with pytest.raises(PandaDynamicsError, match=r"^stamp: expected times from 0 to 2\^31 s, got"):
-        serialised(JOINT_STATE, np.array([START, stamp]), {"effort": np.zeros((2, 7))}, {})
+        write_topics(tmp_path / "bag", [OfferedTopic("/fast", JOINT_STATE)], [[messages]])
 
 
 def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
@@ -193,8 +194,8 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
     slow = STAMPS[::10]
 
     def block(part: slice) -> list[Messages]:
-        fast = serialised(JOINT_STATE, STAMPS[part], {"effort": np.ones((COUNT, 7))[part]}, {"name": list(ARM)})
-        bodies = serialised(INERTIA, slow[part], {"inertia": np.ones((len(slow[part]), 10))}, {"frame_id": "x"})
+        fast = Messages(STAMPS[part], {"effort": np.ones((COUNT, 7))[part]}, {"name": list(ARM)})
+        bodies = Messages(slow[part], {"inertia": np.ones((len(slow[part]), 10))}, {"frame_id": "x"})
         return [fast, bodies]
 
     # The second block has no message of the slow topic left.
