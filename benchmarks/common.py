@@ -8,9 +8,12 @@ import json
 import math
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -18,8 +21,31 @@ from rich.progress import track
 from rich.table import Table
 
 Z95 = 1.96
+BUSY = """
+import os, sys, time
+load = float(sys.argv[1])
+while load > 1.0 and os.fork(): load -= 1.0  # each child takes a core, and the last process what is left
+share = min(1.0, load)
+while True:
+    end = time.perf_counter() + 0.01 * share
+    while time.perf_counter() < end: pass
+    time.sleep(0.01 * (1.0 - share))
+"""
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+
+@contextmanager
+def other_programs(load: float, same_session: bool = False) -> Iterator[None]:
+    """Within, other programs would take so many cores if they could; `same_session`: they are of this one's session."""
+    place = os.setpgrp if same_session else os.setsid
+    others = subprocess.Popen([sys.executable, "-c", BUSY, str(load)], preexec_fn=place) if load else None
+    try:
+        yield
+    finally:
+        if others:
+            os.killpg(others.pid, signal.SIGKILL)
+            others.wait(30.0)
 
 
 def parser(name: str, description: str) -> argparse.ArgumentParser:

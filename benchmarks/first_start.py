@@ -8,6 +8,7 @@ processes, by all threads, and of processes that they start: other programs do n
 
 from __future__ import annotations
 
+import argparse
 import os
 import tempfile
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.common import table
+from benchmarks.common import other_programs, table
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 
 NODES = ("dynamics", "payload_estimator", "simulated_panda")
@@ -50,8 +51,14 @@ def cpu_seconds(pid: int) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
-    with tempfile.TemporaryDirectory() as name, Console().status("three nodes start, twice"):
+    """Measure how long three nodes take to start, twice, and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_start", description=main.__doc__)
+    parser.add_argument("--load", type=float, default=0.0, help="cores that other programs would take (0)")
+    with (
+        other_programs(parser.parse_args().load),
+        tempfile.TemporaryDirectory() as name,
+        Console().status("three nodes start, twice"),
+    ):
         folder = Path(name)
         own = {"NUMBA_CACHE_DIR": str(folder / "cache"), "TMPDIR": name}
         environment = isolated_environment(DOMAIN) | own

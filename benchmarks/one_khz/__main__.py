@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import select
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.common import table
+from benchmarks.common import other_programs, table
 from benchmarks.one_khz.resources import Usage
 from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 
@@ -30,16 +29,6 @@ DOMAIN = 43
 TWICE, MORE = 2.0, 1.0  # ms
 SHARES = {"dynamics": 0.25, "payload_estimator": 0.15, "suite": 0.25}  # of a core
 GROWTH = 4 << 20  # bytes: flat, but for what the allocator keeps
-BUSY = """
-import os, sys, time
-load = float(sys.argv[1])
-while load > 1.0 and os.fork(): load -= 1.0  # each child takes a core, and the last process what is left
-share = min(1.0, load)
-while True:
-    end = time.perf_counter() + 0.01 * share
-    while time.perf_counter() < end: pass
-    time.sleep(0.01 * (1.0 - share))
-"""
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
 
 
@@ -85,10 +74,8 @@ def run(
     bare = [*python, "benchmarks.one_khz.listener", str(folder / "bare.npz"), "--bare"]
     publisher = [*python, "benchmarks.one_khz.publisher", str(60.0 * minutes), str(folder / "sent.npz")]
     publisher += [str(len(executables) + 1)]
-    with NodeProcesses(folder, environment) as nodes:
+    with NodeProcesses(folder, environment) as nodes, other_programs(load, same_session):
         usage = {name: Usage(nodes.start(name)) for name in executables}
-        busy, place = [sys.executable, "-c", BUSY, str(load)], os.setpgrp if same_session else os.setsid
-        others = subprocess.Popen(busy, preexec_fn=place) if load else None
         listening = [subprocess.Popen(command, env=environment) for command in (listener, bare)]
         sending = subprocess.Popen(publisher, env=environment, stdout=subprocess.PIPE, text=True)
         usage |= {
@@ -102,12 +89,8 @@ def run(
         finally:
             for process in listening:
                 process.send_signal(signal.SIGINT)
-            if others:
-                os.killpg(others.pid, signal.SIGKILL)
             for process in listening:
                 process.wait(30.0)
-            if others:
-                others.wait(30.0)
             sending.wait(30.0)
     heard = {**np.load(folder / "heard.npz"), "joint_states, by a bare listener": np.load(folder / "bare.npz")["bare"]}
     return np.load(folder / "sent.npz"), heard, usage
