@@ -26,7 +26,7 @@ from panda_dynamics_ros.robot.stamps import StreamMonitor
 IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
-OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques")  # of this type, too
+OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 

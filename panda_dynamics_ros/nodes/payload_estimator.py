@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -19,7 +19,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
-from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, fixed, publisher, serve
+from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, every, fixed, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
@@ -68,6 +68,7 @@ class PayloadEstimatorNode(Node):
         self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
         self._image = publisher(self, Image, "~/payload_covariance_stamped")
+        self._offsets = publisher(self, JointState, "~/joint_offsets", LATCHED)
         self.markers = PayloadMarkers(self, self.samples, self._estimator)
         parts = [self._diagnostic] if samples else [self.samples.diagnostic, self._diagnostic]
         self._diagnose = diagnose(self, lambda: [part() for part in parts])
@@ -75,6 +76,7 @@ class PayloadEstimatorNode(Node):
             serve(self, Trigger, name, handle)
         serve(self, SetBool, "set_enabled", self._set_enabled)
         self.add_post_set_parameters_callback(self._on_parameters)
+        every(self, 1.0, self._publish_offsets)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
         self._load = LoadService(self, self.monitor)
 
@@ -97,6 +99,12 @@ class PayloadEstimatorNode(Node):
                 self._last_change, self._change_count = event, self._change_count + 1
                 self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
                 self._diagnose()
+
+    def _publish_offsets(self) -> None:
+        if self._estimator.counts.used:
+            stamp = conversions.time_message(self._estimator.estimate.stamp)
+            offsets = self._estimator.arm_errors.offset
+            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts

@@ -7,6 +7,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from motion import PAYLOAD
 from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 from wrong_inputs import REFUSED, WRONG, recording
@@ -89,10 +90,12 @@ def test_covariance_and_diagnostics(stream, script, probe):
     np.testing.assert_allclose(covariance, covariance.T, rtol=0.0, atol=1e-12)
     assert np.linalg.eigvalsh(covariance).min() > 0.0
 
+    offsets = probe.listen(JointState, f"{stream.node}/joint_offsets", LATCHED)
+    probe.until(lambda: offsets and np.any(offsets[-1].effort), "the joints' offsets")
+    assert list(offsets[-1].name) == [f"panda_joint{i}" for i in range(1, 8)]
+    np.testing.assert_allclose(offsets[-1].effort, 0.0, atol=0.1)  # N m: a perfect arm
+
     values = stream.values("estimate", mass_kg=f"{stream.body.mass:.4f}")
-    offsets = np.array(values["joint_offsets_nm"].strip("[]").split(), dtype=float)
-    assert offsets.any()
-    np.testing.assert_allclose(offsets, np.zeros(7), atol=0.1)  # N m: a perfect arm
     assert float(values["mass_std_kg"]) == pytest.approx(np.sqrt(covariance[0, 0]), abs=1e-3)
     assert values["identifiable"][:4] == "1111"
     assert values["physically_consistent"] == "True"
