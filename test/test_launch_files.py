@@ -68,19 +68,16 @@ def test_no_argument_has_a_name_that_launch_files_of_others_use():
     }
 
 
-def test_parameter_files_reach_nodes_in_every_namespace():
-    """And name only parameters that the nodes have."""
+def test_the_parameter_file_reaches_nodes_in_every_namespace_and_says_what_they_do_without_it():
     content = yaml.safe_load((ROOT / "config" / "parameters.yaml").read_text(encoding="utf-8"))
-    modules = {"panda_dynamics": "dynamics"}
+    page = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")  # a test compares it with what nodes declare
     for key, value in content.items():
         pattern, _, name = key.rpartition("/")
         assert pattern == "/**"
-        nodes = ROOT / "panda_dynamics_ros" / "nodes"
-        source = (nodes / f"{modules.get(name, name)}.py").read_text()
-        shared = re.findall(r"from panda_dynamics_ros\.nodes\.(\w+) import", source)
-        source += "".join((nodes / f"{file}.py").read_text() for file in shared)
-        for parameter in value["ros__parameters"]:
-            assert f'"{parameter}"' in source, f"{name} has no parameter {parameter}"
+        (section,) = re.findall(rf"^## \w+, node `{name}`$(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+        defaults = dict(re.findall(r"^\| `(\w+)` \| [\w ]+ \| `?(.*?)`? \|", section, re.MULTILINE))
+        for parameter, number in value["ros__parameters"].items():
+            assert yaml.safe_load(defaults[parameter]) == number, f"{name}: {parameter}"
 
 
 @pytest.fixture
@@ -123,12 +120,12 @@ def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
 @pytest.mark.ros
 def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp_path):
     parameters = tmp_path / "wrong.yaml"
-    parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    memory_s: -1.0\n", encoding="utf-8")
+    parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    mass_std_kg: -1.0\n", encoding="utf-8")
     given = {"namespace": "right", "params_file": parameters, "launch_prefix": "nice -n 1"}
     with launched(prefix, installed(prefix, "dynamics"), **given) as live:
         live.ended()
     assert live.process.returncode == 1, live.text
-    assert re.search(r"error: .*memory_s.*-1", live.text)  # so the file arrived, and in a namespace
+    assert re.search(r"error: .*mass_std_kg.*-1", live.text)  # so the file arrived, and in a namespace
     assert re.search(
         r"process has died .*exit code 2, cmd 'nice -n 1 \S+/payload_estimator "
         r".*__ns:=/right.*joint_states:=franka/joint_",

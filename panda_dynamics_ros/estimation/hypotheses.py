@@ -195,6 +195,19 @@ def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
     return beyond + 0.5 * max(min(total, least) - left, 0.0), beyond
 
 
+def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
+    """kg^2/s, by which a payload's mass varies through picks that are too light to be noticed.
+
+    L: information on a jump of (m, m c) and on what friction settles by, when its hypothesis is dropped. shares: (10,),
+    prior standard deviations per kg. The evidence for m kg with the CoM at one sigma is at most 1/2 J m^2, so that m is
+    noticed where this exceeds `EVIDENCE`. Half of the changes are picks, of m >= 0 with the density 2 p at zero: the
+    lighter ones have the variance 1/2 (2 p m^3 / 3).
+    """
+    J = float(shares[:MOMENTS] ** 2 @ L.diagonal()[:MOMENTS])
+    p = float(np.mean(1.0 / SIZES)) / math.sqrt(2.0 * math.pi)
+    return CHANGES * min(p * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, 0.5 * float(np.mean(SIZES**2)))
+
+
 def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatArray, sigma: FloatArray) -> float:
     """Log Bayes factor of a payload against a contact that have come in any course of time.
 
@@ -297,6 +310,7 @@ class ChangeDetector:
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     is_last_look: whether the suspected change is followed no longer.
+    unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
     """
 
     def __init__(
@@ -334,7 +348,7 @@ class ChangeDetector:
             self._followed = 0.0
         self.pending: Change | None = None
         self.suspected: tuple[Change, float] | None = None
-        self.is_last_look = False
+        self.is_last_look, self.unnoticed = False, 0.0
 
     def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
         """Follow one step of the filter, and add an onset if it is time."""
@@ -441,6 +455,9 @@ class ChangeDetector:
             change = self._payload_change(likeliest, state)
             if self._is_possible(change, least_mass):
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
+        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._jumps])
+        if dropped.size:
+            self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)
         self._age[over] = math.inf
 
     def _counted(self, slot: int, kind: int) -> tuple[float, float]:

@@ -412,9 +412,10 @@ class PayloadEstimator:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
-        if self._stamp < self._flow_end:
-            P, place = state.covariance.diagonal()[THETA], np.arange(PARAMETERS)
-            state.covariance[place, place] += min(dt / LOADING, 1.0) * np.maximum(self.options.prior_std**2 - P, 0.0)
+        P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
+        unnoticed = touch is None and self._detector.pending is None
+        rate = 1.0 / LOADING if self._stamp < self._flow_end else unnoticed * self._detector.unnoticed / prior[0]
+        state.covariance[place, place] += min(rate * dt, 1.0) * np.maximum(prior - P, 0.0)
         if not self.regression.settled:
             self._state, self._estimate = state, self._published(SETTLING)
             return
@@ -451,13 +452,12 @@ class PayloadEstimator:
         self._estimate = self._published(status, event)
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
-        """Let what is known fade with the motion, and learn the level of the noise."""
+        """Let what is known of the arm fade with the motion, and learn the level of the noise."""
         if motion <= 0.0 or self._touch is not None or self._stamp < self._flow_end:
             return
         self._since_fade += motion
         if self._since_fade > 0.1:  # s: it is slow
-            o = self.options
-            self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
+            self._state = fade(self._state, self._since_fade, self.options.arm_memory_s, self._phi)
             self._since_fade = 0.0
         d, P = self._state.mean[self._d], self._state.covariance.diagonal()[self._d]
         self._noise.learn(motion, d, P, innovation, variance)

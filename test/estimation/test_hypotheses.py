@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from motion import coloured, sinusoids, torques
 
+from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.estimation.estimate import PayloadMemory
 from panda_dynamics_ros.estimation.hypotheses import (
+    CHANGES,
     DEGREES,
     EMPTY_ODDS,
+    EVIDENCE,
     LIFETIME,
     MOMENTS,
     NOTHING,
@@ -22,6 +26,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     ChangeDetector,
     log_bayes_factors,
     tempered,
+    unnoticed_variance,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, OnsetRegressors
@@ -175,3 +180,32 @@ def test_a_burst_of_noise_is_no_event(panda, seed):
     estimator = PayloadEstimator(panda)
     for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
         assert estimator.update(*sample).event is None
+
+
+def test_what_is_not_noticed_are_the_light_picks(rng):
+    """As drawn: half of the changes are picks, of Gaussian size; the evidence is clear about the heavier ones."""
+    root, shares = rng.normal(size=(11, 11)), np.array([1.0, 0.1, 0.1, 0.1, *[0.04] * 6])
+    L = 300.0 * root @ root.T
+    mass = np.abs(rng.normal(size=2_000_000)) * rng.choice(SIZES, 2_000_000)
+    J = sum(share**2 * L[k, k] for k, share in enumerate(shares[:MOMENTS]))
+    light = 0.5 * J * mass**2 < EVIDENCE
+    expected = CHANGES * 0.5 * np.mean(np.where(light, mass**2, 0.0))
+    # The density is taken as constant, which that of 0.3 kg is to 3 % up to 0.07 kg; 20,000 masses are light.
+    assert unnoticed_variance(L, shares) == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pick_that_is_not_noticed_is_in_the_interval_later(panda, seed):
+    """The hand is known to be empty to 5 g; then 0.12 kg are there, behind noise of 2 N m at 100 Hz."""
+    rng, motion = np.random.default_rng(seed), sinusoids(20.0, 100.0)
+    payload = InertialParameters(0.12, np.array([0.0, 0.0, 0.05]), 1e-4 * np.eye(3))
+    tau = torques(panda, motion, payload) + coloured(panda, motion.stamp, rng)
+    tau += 2.0 * rng.normal(size=tau.shape)
+    estimator = PayloadEstimator(panda)
+    estimator.restore(
+        PayloadMemory(np.zeros(10), (0.005 * estimator.options.prior_std / 1.5) ** 2 * np.eye(10), np.zeros(10))
+    )
+    estimates = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    assert all(estimate.event is None for estimate in estimates)
+    assert abs(estimator.raw_mass - payload.mass) < 2.5 * estimates[-1].std[0]
+    assert estimates[-1].std[0] < 0.3

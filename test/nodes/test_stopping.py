@@ -92,7 +92,7 @@ def test_a_node_that_takes_long_to_start_need_not_be_waited_for(number, code, fr
         ("dynamics", {"robot": "pandora"}, "pandora"),
         ("dynamics", {"robot": "arm.urdf.xacro"}, "expand it first: xacro arm.urdf.xacro > robot.urdf"),
         ("dynamics", {"robot": 3}, "robot"),
-        ("payload_estimator", {"memory_s": -1.0}, "memory_s"),
+        ("payload_estimator", {"mass_std_kg": -1.0}, "mass_std_kg"),
         ("payload_estimator", {"qos_overrides./diagnostics.publisher.reliability": "sometimes"}, "sometimes"),
         ("bag_player", {"bag": "/nowhere/bag.mcap"}, "/nowhere/bag.mcap"),
     ],
