@@ -75,7 +75,7 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     document 000, S_H_i = S_H_1 1_H_2 ..
     """
     row = robot.frame_index(frame)
-    return of_states(robot, (2,), pose_of_one, pose_blocks if row >= 0 else None, robot.table, row, q, zeros((4, 4)))
+    return of_states(robot, (q,), pose_of_one, pose_blocks if row >= 0 else None, (robot.table, row, q, zeros((4, 4))))
 
 
 def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -135,7 +135,7 @@ def jacobian(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> Fl
     Reference: Lynch and Park 2017, section 5.1; document 002, section 1.3 (with the angular part first).
     """
     row = robot.frame_index(frame)
-    return of_states(robot, (2,), jacobian_of_one, None, robot.table, row, q, zeros((6, robot.n)))
+    return of_states(robot, (q,), jacobian_of_one, None, (robot.table, row, q, zeros((6, robot.n))))
 
 
 def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray:

@@ -157,7 +157,7 @@ def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: Walker and Orin 1982, method 3; kinetic energy of Gautier and Khalil 1988, eq. (6) (document 004).
     """
-    return of_states(robot, (1,), mass_matrix_of_one, mass_matrix_blocks, robot.table, q, zeros((robot.n, robot.n)))
+    return of_states(robot, (q,), mass_matrix_of_one, mass_matrix_blocks, (robot.table, q, zeros((robot.n, robot.n))))
 
 
 @compiled
@@ -194,7 +194,7 @@ def coriolis_matrix(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Flo
     Reference: De Luca, Robotics 2, slide 5 (document 003). The Coriolis torques c(q, dq) are a quadratic form of dq.
     C dq' is its symmetric bilinear form: for every h, column j is [c(q, dq + h e_j) - c(q, dq - h e_j)] / 4 h.
     """
-    return of_states(robot, (1, 2), coriolis_matrix_of_one, None, robot.table, q, dq, zeros((robot.n, robot.n)))
+    return of_states(robot, (q, dq), coriolis_matrix_of_one, None, (robot.table, q, dq, zeros((robot.n, robot.n))))
 
 
 @compiled
@@ -230,7 +230,7 @@ def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: 
     the acceleration.
     """
     try:
-        return of_states(robot, (1, 2, 3), forward_dynamics_of_one, None, robot.table, q, dq, tau, zeros(robot.n))
+        return of_states(robot, (q, dq, tau), forward_dynamics_of_one, None, (robot.table, q, dq, tau, zeros(robot.n)))
     except ZeroDivisionError as error:
         message = f"links of {robot.name}: expected inertia at every joint, got a singular mass matrix"
         raise RobotDescriptionError(message) from error

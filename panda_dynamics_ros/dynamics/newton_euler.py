@@ -86,6 +86,17 @@ def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
 
 
 @part
+def gravity_sample(table, frames, wrenches, tau):
+    """`newton_euler_sample` of an arm at rest."""
+    a = chain.upward(table)
+    for i in range(chain.joint_count(table)):
+        a, (mass, mc, _) = rotate_back(chain.placed(frames, i)[0], a), chain.link_body(table, i)
+        store(wrenches, i, 0, scale(mass, a))
+        store(wrenches, i, 3, cross(mc, a))
+    joint_torques(table, frames, wrenches, tau)
+
+
+@part
 def joint_torques(table, frames, wrenches, tau):
     """tau_i (n,): the component along joint i's axis of the wrenches (n, 6) of link i and of all links after it."""
     f, moment = ZERO, ZERO
@@ -108,9 +119,13 @@ def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
 
 @compiled
 def gravity_of_one(table, q, tau):
-    """tau of an arm at rest, as `newton_euler_of_one`: a call with two arrays less takes three quarters of the time."""
-    rest = np.zeros(q.shape[0])
-    return newton_euler_of_one(table, 1.0, q, rest, rest, tau)
+    """tau of arms at rest, as `newton_euler_of_one`."""
+    n = chain.joint_count(table)
+    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
+    for k in range(0, q.shape[0], n):
+        chain.place_joints(table, q[k : k + n], frames)
+        gravity_sample(table, frames, wrenches, tau[k : k + n])
+    return finite(tau)
 
 
 @compiled
@@ -197,7 +212,7 @@ def inverse_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: 
     (document 004).
     """
     tau = zeros(robot.n)
-    return of_states(robot, (2, 3, 4), newton_euler_of_one, newton_euler_blocks, robot.table, 1.0, q, dq, ddq, tau)
+    return of_states(robot, (q, dq, ddq), newton_euler_of_one, newton_euler_blocks, (robot.table, 1.0, q, dq, ddq, tau))
 
 
 def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
@@ -205,7 +220,7 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 
     Reference: De Luca, Robotics 2, slide 5, g = dU/dq (document 003): `inverse_dynamics` of an arm at rest.
     """
-    return of_states(robot, (1,), gravity_of_one, gravity_blocks, robot.table, q, zeros(robot.n))
+    return of_states(robot, (q,), gravity_of_one, gravity_blocks, (robot.table, q, zeros(robot.n)))
 
 
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
@@ -214,4 +229,4 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
     gravity.
     """
-    return of_states(robot, (1, 2), coriolis_of_one, coriolis_blocks, robot.table, q, dq, zeros(robot.n))
+    return of_states(robot, (q, dq), coriolis_of_one, coriolis_blocks, (robot.table, q, dq, zeros(robot.n)))

@@ -162,7 +162,7 @@ def regressor(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, ddq: ArrayLi
     Reference: De Luca, Robotics 2, slide 5, Y_S pi = u (document 003); Gautier and Khalil 1988, eq. (12).
     """
     Y = zeros((robot.n, 10 * robot.n))
-    return of_states(robot, (1, 2, 3), regressor_of_one, regressor_blocks, robot.table, q, dq, ddq, Y)
+    return of_states(robot, (q, dq, ddq), regressor_of_one, regressor_blocks, (robot.table, q, dq, ddq, Y))
 
 
 def payload_regressor(
@@ -179,4 +179,4 @@ def payload_regressor(
     """
     robot.last_joint_frame(frame)
     row, Y = robot.frame_index(frame), zeros((robot.n, 10))
-    return of_states(robot, (2, 3, 4), payload_regressor_of_one, None, robot.table, row, q, dq, ddq, Y)
+    return of_states(robot, (q, dq, ddq), payload_regressor_of_one, None, (robot.table, row, q, dq, ddq, Y))

@@ -56,6 +56,7 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
 change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
+_AT_ZERO, _HALF = float(np.mean(1.0 / SIZES)) / math.sqrt(2.0 * math.pi), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
 """Prior odds that nothing is carried: before a pick and after a release, and at the start; kg, one sigma of nothing."""
@@ -201,11 +202,10 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
     L: information on a jump of (m, m c) and on what friction settles by, when its hypothesis is dropped. shares: (10,),
     prior standard deviations per kg. The evidence for m kg with the CoM at one sigma is at most 1/2 J m^2, so that m is
     noticed where this exceeds `EVIDENCE`. Half of the changes are picks, of m >= 0 with the density 2 p at zero: the
-    lighter ones have the variance 1/2 (2 p m^3 / 3).
+    lighter ones have the variance 1/2 (2 p m^3 / 3), and at most that of half of all.
     """
     J = float(shares[:MOMENTS] ** 2 @ L.diagonal()[:MOMENTS])
-    p = float(np.mean(1.0 / SIZES)) / math.sqrt(2.0 * math.pi)
-    return CHANGES * min(p * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, 0.5 * float(np.mean(SIZES**2)))
+    return CHANGES * min(_AT_ZERO * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)
 
 
 def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatArray, sigma: FloatArray) -> float:

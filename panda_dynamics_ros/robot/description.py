@@ -139,9 +139,11 @@ class RobotDescription:
 
     def frame_index(self, frame: str) -> int:
         """The row of a frame; an ArgumentError lists those there are."""
-        if not isinstance(frame, str) or frame not in self.frames:
-            raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}")
-        return self.frames[frame]
+        try:
+            return self.frames[frame]
+        except (KeyError, TypeError):  # TypeError: it cannot be a key
+            names = ", ".join(self.frames)
+            raise ArgumentError(f"frame: expected one of {names}, got {frame!r}") from None
 
     def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
         """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""

@@ -45,24 +45,26 @@ def finite(x):
     return total == 0.0
 
 
-def of_states(robot: RobotDescription, places: tuple[int, ...], kernel: Any, blocks: Any, *arguments: Any) -> Any:
+def of_states(
+    robot: RobotDescription, joints: tuple[Any, ...], kernel: Any, blocks: Any, arguments: tuple[Any, ...]
+) -> Any:
     """The result of a kernel, (..., *shape), for joint arrays (..., n), which are checked.
 
     kernel: for stacked states; returns whether all numbers of the states are finite.
     blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
-    arguments: of both kernels. Those at `places` are the joint arrays; the last, zero, is the result for one state,
-        which is written in place.
+    arguments: of both kernels: options, the joint arrays, and, zero, the result for one state, which is written in
+        place.
     """
     n = robot.n
-    for k in places:
-        x = arguments[k]
+    for x in joints:
         if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.ndim != 1 or len(x) != n or not x.flags.carray:
             break
     else:
         if kernel(*arguments):
             return arguments[-1]
-    names, options = list(signature(kernel.py_func).parameters), arguments[: places[0]]
-    leading, rows = joint_rows(robot, **{names[k]: arguments[k] for k in places})
+    first = len(arguments) - 1 - len(joints)
+    names, options = list(signature(kernel.py_func).parameters)[first:-1], arguments[:first]
+    leading, rows = joint_rows(robot, **dict(zip(names, joints, strict=True)))
     shape = arguments[-1].shape
     result = np.zeros((len(rows[0]), *shape))
     if blocks is None or len(result) < MANY:
