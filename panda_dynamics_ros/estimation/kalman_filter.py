@@ -157,12 +157,20 @@ def correct(
     return state, step
 
 
-def fade(state: GaussianState, motion_time: float, memory_s: float, errors: slice) -> GaussianState:
-    """Let what is known of the arm's errors, which are the entries `errors`, fade for `motion_time` s of motion.
+def fade(
+    state: GaussianState, motion_time: float, memory_s: float, arm_memory_s: float, payload_std: FloatArray,
+    errors: slice,
+) -> GaussianState:  # fmt: skip
+    """Let what is known of the payload and of the arm's errors fade for `motion_time` s of motion.
 
-    The variance of each leaks toward its prior's. Means stay: a leak of the means would let what is carried for long
-    explain the arm's errors.
+    What is carried may become something else, whatever is wrong with the arm: the payload's own covariance grows in
+    proportion (fading memory) up to the prior's, and its covariance with the arm's errors does not. The variance of
+    each error of the arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means
+    would draw what is carried for long to zero, and put errors of the arm in its place.
     """
     P, k = state.covariance.copy(), np.arange(errors.start, errors.stop)
-    P[k, k] += (1.0 - math.exp(-motion_time / memory_s)) * np.maximum(0.0, 1.0 - P[k, k])
+    room = np.maximum(1.0, payload_std**2 / P.diagonal()[THETA])
+    growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room) - 1.0)
+    P[THETA, THETA] += np.outer(growth, growth) * P[THETA, THETA]
+    P[k, k] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - P[k, k])
     return GaussianState(state.mean, 0.5 * (P + P.T))  # rounding in `correct` is not symmetric

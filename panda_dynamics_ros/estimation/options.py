@@ -53,6 +53,7 @@ class EstimatorOptions(PositiveOptions):
     known_mass: kg, mass of the payload where it has been weighed; 0: unknown.
     bandwidth_hz: pole of the two low-pass filters.
     update_period_s: of the Kalman filter; samples in between pass the low-pass filters only.
+    memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.
     arm_error_ratio: factor on the lasting errors expected of the arm's model (see `ResidualModel.error_ratio`).
     max_gap_s: a longer silence restarts the filters.
@@ -66,6 +67,7 @@ class EstimatorOptions(PositiveOptions):
     known_mass: float = 0.0
     bandwidth_hz: float = 3.0
     update_period_s: float = 0.02
+    memory_s: float = 30.0
     arm_memory_s: float = 100.0
     arm_error_ratio: float = 1.0
     max_gap_s: float = 0.5

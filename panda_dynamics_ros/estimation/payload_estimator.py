@@ -452,12 +452,13 @@ class PayloadEstimator:
         self._estimate = self._published(status, event)
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
-        """Let what is known of the arm fade with the motion, and learn the level of the noise."""
+        """Let what is known fade with the motion, and learn the level of the noise."""
         if motion <= 0.0 or self._touch is not None or self._stamp < self._flow_end:
             return
         self._since_fade += motion
         if self._since_fade > 0.1:  # s: it is slow
-            self._state = fade(self._state, self._since_fade, self.options.arm_memory_s, self._phi)
+            o = self.options
+            self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
             self._since_fade = 0.0
         d, P = self._state.mean[self._d], self._state.covariance.diagonal()[self._d]
         self._noise.learn(motion, d, P, innovation, variance)

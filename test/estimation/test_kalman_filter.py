@@ -126,16 +126,24 @@ def test_standing_still_teaches_nothing_twice(data):
     assert np.linalg.eigvalsh(longer.covariance)[0] > -1e-12
 
 
-def test_fading_widens_the_errors_of_the_arm_up_to_the_prior_and_moves_no_mean(data):
+def test_fading_widens_up_to_the_prior_and_moves_no_mean(data):
     state = filtered(*data)
-    mean, before = state.mean, state.covariance
-    P = fade(state, 0.8, 20.0, PHI).covariance
-    expected, leak = before.copy(), 1.0 - np.exp(-0.04)  # of the way to 1 of each error's variance, and nothing else
-    diagonal = np.arange(PHI.start, PHI.stop)
-    expected[diagonal, diagonal] += leak * (1.0 - expected[diagonal, diagonal])
-    np.testing.assert_allclose(P, expected, rtol=1e-12, atol=1e-15)
+    once, mean = fade(state, 0.8, 8.0, 20.0, PAYLOAD_STD, PHI), state.mean
+    P, before = once.covariance, state.covariance
+    # exp(0.1) of the payload's covariance, up to the prior's; 1 - exp(-0.04) of the way to 1 of each error's variance
+    room = np.minimum(np.exp(0.1), PAYLOAD_STD**2 / np.diag(before)[THETA])
+    growth = np.sqrt(room - 1.0)
+    np.testing.assert_allclose(P[THETA, THETA], before[THETA, THETA] * (1.0 + np.outer(growth, growth)), rtol=1e-12)
+    # A payload that may have changed says nothing about the arm: what is known of it would follow the payload else.
+    rest = slice(THETA.stop, None)
+    np.testing.assert_allclose(P[THETA, rest], before[THETA, rest], rtol=1e-12, atol=1e-15)
+    leak = 1.0 - np.exp(-0.04)
+    np.testing.assert_allclose(np.diag(P)[PHI], np.diag(before)[PHI] * (1.0 - leak) + leak, rtol=1e-12)
+    off = ~np.eye(ERRORS, dtype=bool)
+    np.testing.assert_allclose(P[PHI, PHI][off], before[PHI, PHI][off], rtol=1e-12, atol=1e-15)
     for _ in range(4_000):
-        state = fade(state, 0.8, 20.0, PHI)
+        state = fade(state, 0.8, 8.0, 20.0, PAYLOAD_STD, PHI)
+    np.testing.assert_allclose(np.diag(state.covariance)[THETA], PAYLOAD_STD**2, rtol=1e-9)
     np.testing.assert_allclose(np.diag(state.covariance)[PHI], 1.0, rtol=1e-9)
     np.testing.assert_array_equal(state.mean, mean)
     assert np.linalg.eigvalsh(state.covariance)[0] > -1e-12
