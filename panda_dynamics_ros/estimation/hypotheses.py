@@ -22,7 +22,8 @@ Student's: a burst of noise that no jump explains is no evidence for one.
 
 A change is announced, and taken for a fact, once it is clear. A ramp may take seconds for that: until then it is
 suspected. With `CHANGES` as the prior rate its Bayes factor becomes a probability, and the estimate is the mixture of
-the states without and with it. Ramps stand for jumps that were not clear in time as well.
+the states without and with it. Ramps stand for jumps that were not clear in time as well. Picks that are too light to
+become clear are process noise of the payload (`unnoticed_variance`).
 """
 
 from __future__ import annotations
@@ -199,10 +200,12 @@ def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
 def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
     """kg^2/s, by which a payload's mass varies through picks that are too light to be noticed.
 
-    L: information on a jump of (m, m c) and on what friction settles by, when its hypothesis is dropped. shares: (10,),
-    prior standard deviations per kg. The evidence for m kg with the CoM at one sigma is at most 1/2 J m^2, so that m is
-    noticed where this exceeds `EVIDENCE`. Half of the changes are picks, of m >= 0 with the density 2 p at zero: the
-    lighter ones have the variance 1/2 (2 p m^3 / 3), and at most that of half of all.
+    The evidence for a pick of m kg, its CoM at one sigma, is at most 1/2 J m^2, J being the information on it. The pick
+    is noticed if this exceeds `EVIDENCE`. Half of the changes are picks, of m >= 0 with the density 2 p at zero: those
+    lighter than m have the variance 1/2 (2 p m^3 / 3), and at most that of all picks.
+
+    L: information on a jump of (m, m c) and on what friction settles by, when its hypothesis is dropped.
+    shares: (10,), prior standard deviations per kg.
     """
     J = float(shares[:MOMENTS] ** 2 @ L.diagonal()[:MOMENTS])
     return CHANGES * min(_AT_ZERO * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)

@@ -413,8 +413,11 @@ class PayloadEstimator:
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
         P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
-        unnoticed = touch is None and self._detector.pending is None
-        rate = 1.0 / LOADING if self._stamp < self._flow_end else unnoticed * self._detector.unnoticed / prior[0]
+        rate = 0.0  # 1/s, at which the payload becomes an unknown one
+        if self._stamp < self._flow_end:
+            rate = 1.0 / LOADING
+        elif touch is None and self._detector.pending is None:
+            rate = self._detector.unnoticed / prior[0]
         state.covariance[place, place] += min(rate * dt, 1.0) * np.maximum(prior - P, 0.0)
         if not self.regression.settled:
             self._state, self._estimate = state, self._published(SETTLING)

@@ -161,8 +161,8 @@ def test_real_arms(log, robot, end_effector, words):
 def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
     """The same recordings, begun at any second: what the hand does then was there from the start, as a payload may be.
 
-    It is told from a payload, which it would be by three standard deviations, in a second and a half. What a hand does
-    later looks like a payload now and then: of the 119 s, one moment does.
+    It is told from a payload, which it would be by three standard deviations, in a second and a half. Known fault: what
+    the hand does 3.3 s after the start of recording 4 is called a pick, of 0.3 kg with a standard deviation of 0.35 kg.
     """
     picks = []
     data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), panda)
@@ -173,7 +173,7 @@ def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
         picks += [kind for kind in kinds(estimates) if kind not in ("contact", "load")]
         for estimate in estimates:
             assert estimate.mass - 3.0 * estimate.std[0] < (0.15 if estimate.stamp > start + 1.5 else 0.4), start
-    assert len(picks) <= 1
+    assert len(picks) <= (number == 4), picks
 
 
 @pytest.mark.parametrize("recording", ["a", "b"])

@@ -50,6 +50,7 @@ def of_states(
 ) -> Any:
     """The result of a kernel, (..., *shape), for joint arrays (..., n), which are checked.
 
+    joints: the joint arrays, as they are among the arguments.
     kernel: for stacked states; returns whether all numbers of the states are finite.
     blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
     arguments: of both kernels: options, the joint arrays, and, zero, the result for one state, which is written in
