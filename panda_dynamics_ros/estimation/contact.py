@@ -194,7 +194,7 @@ class Settings(NamedTuple):
     tau: FloatArray
 
 
-@compiled
+@part
 def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     """Follow external torques s (n,); returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
 

@@ -99,7 +99,7 @@ def compiled(function: Callable[..., Any] | None = None, *, nogil: bool = False)
     config: Any = numba.config
     before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE or "")
     try:
-        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=nogil)(function)
+        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=nogil, no_cfunc_wrapper=True)(function)
     finally:
         config.CACHE_DIR = before
 
@@ -109,4 +109,4 @@ def part(function: Callable[..., Any]) -> Any:
 
     Loops over the states of a block become vector instructions only if nothing in them is a call.
     """
-    return register_jitable(error_model="numpy", forceinline=True)(function)
+    return register_jitable(error_model="numpy", forceinline=True, no_cfunc_wrapper=True)(function)
