@@ -49,7 +49,7 @@ from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
-from panda_dynamics_ros.estimation.regression import ArmModel, FilterState, dry_friction, filter_step, first_order_hold
+from panda_dynamics_ros.estimation.regression import FilterState, dry_friction, filter_step, first_order_hold
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -174,7 +174,6 @@ class ErrorColumns:
         self._dry = np.where(dry == 0.0, 1.0, dry)
         self.dry = np.where(dry == 0.0, DRY, dry)
         """(n,), N m: amplitude of the dry friction that the description has, or what is usual."""
-        self._rotors = robot.felt_rotor_inertia
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none for an arm whose links weigh next to nothing
@@ -234,20 +233,6 @@ class ErrorColumns:
         """A phi, (n,)."""
         own = phi[self.shared :].reshape(-1, OWN)
         return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
-
-    def model(self, phi: FloatArray) -> ArmModel:
-        """The arm with the errors phi (size,), but for delay and soft friction."""
-        shared, own = float(self._ratio.mean()) * phi[: self.shared], phi[self.shared :].reshape(-1, OWN)
-        offset, dry, viscous, _, rotor = (own * self._std * self._ratio[:, None]).T
-        table, friction, n, links = self._tables[-1].copy(), self._memory.copy(), len(self.A), self._links
-        table[:n, INERTIAL:] += np.tensordot(shared[:links], self._tables[:links, :n, INERTIAL:], 1)
-        gravity = slice(TRANSLATION, TRANSLATION + 3)
-        table[n + 2, gravity] += shared[links : links + 2] @ self._tables[links : links + 2, n + 2, gravity]
-        friction[:, 0] += viscous
-        friction[:, 1] += dry * self._dry
-        friction[:, 2] += offset
-        table, friction = checks.read_only(table), checks.read_only(friction)
-        return ArmModel(table, friction, self._rotors + rotor, COMMON_GAIN * float(shared[-1]))
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

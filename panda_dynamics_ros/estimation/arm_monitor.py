@@ -36,8 +36,6 @@ from panda_dynamics_ros.robot.libfranka_state import sample_of
 
 BLOCK = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
-RENEWAL = 0.5
-"""s between two times that external torques and contacts are given what was learnt about the arm."""
 
 
 @dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
@@ -118,7 +116,7 @@ class ArmMonitor:
         self.schedule = PublicationSchedule(publish_period_s)
         self._terms = ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options).max_gap_s)
-        self._learnt_at, self._unexplained = -math.inf, np.ones(robot.n)
+        self._unexplained, self._arm_errors, self._external = np.ones(robot.n), *np.zeros((2, robot.n))
 
     @cached_property
     def payload_estimator(self) -> PayloadEstimator:
@@ -145,7 +143,7 @@ class ArmMonitor:
         before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
         self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
         state = robot_state(self.robot, q, dq)
-        contact, external = self.contact_detector.contact, self.contact_detector.external_torques
+        contact, external = self.contact_detector.contact, self._external
         return ArmOutput(
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, contact,
             contact is not before, self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual,
@@ -193,7 +191,7 @@ class ArmMonitor:
         self._is_due, validator, residual = False, self._dynamics_validator, np.full(self.robot.n, math.nan)
         if payload:
             validator, residual = self.payload_estimator.validator, self.payload_estimator.residual
-        said = residual, self.contact_detector.external_torques, self._unexplained
+        said = residual, self._external, self._unexplained
         kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             if payload:
@@ -221,7 +219,7 @@ class ArmMonitor:
             before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
             end = estimator.advance(rows, steps, k)
             part = rows if end - k == len(steps) else Rows(*(values[k:end] for values in rows))
-            external, contacts = self.contact_detector.follow(part, steps[k:end])
+            external, contacts = self._touched(part, steps[k:end])
             estimate, place, detector = estimator.estimate, int(places[end - 1]), self.contact_detector
             self._unexplained = part.unexplained[-1]
             if estimate.event is not None and estimate.event.kind == CONTACT:
@@ -232,7 +230,7 @@ class ArmMonitor:
             self._is_due = estimate is not before and self.schedule.is_due(estimate, float(part.stamp[-1]))
             if self._is_due:
                 detector.carry_vector(estimate.vector)
-                self._learn(estimate, part)
+                self._arm_errors = estimator.error_torques
             if found is not None:
                 found.external_torques[places[k:end]] = external
                 found.unexplained[places[k:end]] = part.unexplained
@@ -245,23 +243,16 @@ class ArmMonitor:
 
     def _follow_dynamics(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows) -> None:
         """The part that needs no payload estimate (node `dynamics`)."""
-        found.external_torques[places], contacts = self.contact_detector.follow(rows, steps)
+        found.external_torques[places], contacts = self._touched(rows, steps)
         found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
         found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
 
-    def _learn(self, estimate: PayloadEstimate, rows: Rows) -> None:
-        """Let external torques and contacts go on with what the estimator has learnt about the arm.
-
-        Each `RENEWAL` and where the payload changes; not where a residual map knows the arm, or the samples contradict
-        it, and not while something touches it.
-        """
-        contact = self.contact_detector.contact
-        touched = contact is not None and contact.lasts
-        changed = estimate.event is not None and estimate.event.kind != CONTACT
-        early = self._learnt_at <= estimate.stamp < self._learnt_at + RENEWAL
-        if self.robot.residual_map is None and not estimate.problem and (changed or not (touched or early)):
-            self.contact_detector.change_arm(self.payload_estimator.learnt_model, rows)
-            self._learnt_at = estimate.stamp
+    def _touched(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
+        """External torques (N, n), without those that are the arm's errors as learnt, and changes of the contact."""
+        external, contacts = self.contact_detector.follow(rows, steps)
+        external += self._arm_errors
+        self._external = external[-1]
+        return external, contacts
 
 
 def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
-from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation.arm_model import (
@@ -42,11 +41,10 @@ from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
     UNEXPLAINED,
-    ArmModel,
     ArmTerms,
     FilterState,
     Rows,
-    arm_terms,
+    dry_friction,
     filter_step,
     first_order_hold,
 )
@@ -278,25 +276,17 @@ def resume(s, sigma, watch):
 
 
 @compiled
-def follow_rows(model, rows, steps, first, settings, weights, filters, watch, external):
+def follow_rows(table, rows, steps, first, settings, weights, filters, watch, external):
     """Follow N samples from `first` on up to one at which something has to be decided: its index, and what.
 
     `steps` (N,): s before each sample, 0 to restart. External torques are y of `weights` (theta, -1): `external`
     (N, n) after one low-pass filter, and those that are watched after both.
     """
     n, clock = rows.q.shape[1], watch.clock[0]
-    frames, M, noise, s = np.empty((n, 12)), np.empty((n, n)), np.empty(n), np.empty(n)
-    momentum, bias = np.empty((n, ARM + 1)), np.empty((n, ARM + 1))
+    M, noise, s = np.empty((n, n)), np.empty(n), np.empty(n)
     for k in range(first, steps.shape[0]):
         q, dq, dt, stamp = rows.q[k], rows.dq[k], steps[k], rows.stamp[k]
-        for i in range(n):
-            for c in range(ARM):
-                momentum[i, c], bias[i, c] = rows.momentum[k, i, c], rows.bias[k, i, c]
-        place_joints(model.table, q, frames)
-        arm_terms(model, frames, q, dq, rows.s[k], rows.tau[k], momentum, bias)
-        for i in range(n):
-            bias[i, ARM] -= rows.mean[k, i]
-        filter_step(momentum, bias, settings.pole, first_order_hold(settings.pole, dt), filters)
+        filter_step(rows.momentum[k], rows.bias[k], settings.pole, first_order_hold(settings.pole, dt), filters)
         for i in range(n):
             external[k, i] = s[i] = 0.0
             for c in range(ARM + 1):
@@ -315,7 +305,7 @@ def follow_rows(model, rows, steps, first, settings, weights, filters, watch, ex
             if clock.lasts == 1:
                 return k, GAP
             continue
-        expected_noise(model.table, q, settings.sigma, settings.pole, dt, M, noise)
+        expected_noise(table, q, settings.sigma, settings.pole, dt, M, noise)
         learns = clock.lasts == 0 and stamp - clock.paused > BRIDGED
         open_ = rows.bias[k, :, UNEXPLAINED]
         clock.statistic = departures(s, dq, rows.s[k], noise, open_, dt, settings, watch, learns)
@@ -348,8 +338,7 @@ class ContactDetector:
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
-        self._model, o = self._terms.model, self.options
-        dry = self._model.friction[:, 1]
+        o, dry = self.options, dry_friction(robot.friction)[:, 1]
         self._settings = Settings(
             2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.longest_s,
             robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry), CORRELATION * robot.residual.correlation_time,
@@ -375,26 +364,10 @@ class ContactDetector:
         """`carry` with an inertial vector (10,)."""
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector
-        if self._lasting is None:
-            self._shift(self._filters.second[:, :PARAMETERS] @ change)
-
-    def change_arm(self, model: ArmModel, rows: Rows) -> None:
-        """Go on as if the arm had always been that of `model`: a better model is no contact. rows: up to now."""
-        before, after = (self._terms.last_of(rows, each) for each in (self._model, model))
-        momentum = after.momentum[0, :, ARM] - before.momentum[0, :, ARM]
-        bias = after.bias[0, :, ARM] - before.bias[0, :, ARM]
-        direct, filters = self._settings.pole * momentum - bias, self._filters
-        filters.first[:, ARM] += direct
-        filters.direct[:, ARM] += direct
-        filters.middle[:, ARM] += bias
-        filters.second[:, ARM] += bias
-        self._model = model
-        self._shift(-bias)
-
-    def _shift(self, change: FloatArray) -> None:
-        """The external torques change by `change` (n,), N m, for a known reason."""
-        self._watch.mean[:] += change
-        self._watch.line[:, 0] += change
+        if self._lasting is None:  # the torques change for a known reason
+            known = self._filters.second[:, :PARAMETERS] @ change
+            self._watch.mean[:] += known
+            self._watch.line[:, 0] += known
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
         """The contact that lasts after one more sample, or None; a sample is that of `MomentumObserver.update`.
@@ -417,7 +390,7 @@ class ContactDetector:
         while k < len(steps):
             before = self.contact
             k, what = follow_rows(
-                self._model, rows, steps, k, self._settings, self._weights, self._filters, self._watch, external
+                self._robot.table, rows, steps, k, self._settings, self._weights, self._filters, self._watch, external
             )
             if what != FOLLOWED:
                 self._decide(what, float(rows.stamp[k]), rows.q[k])

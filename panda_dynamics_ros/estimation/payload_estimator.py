@@ -66,7 +66,6 @@ from panda_dynamics_ros.estimation.regression import (
     ARM,
     TORQUE,
     UNEXPLAINED,
-    ArmModel,
     ArmTerms,
     MomentumRegression,
     Rows,
@@ -260,10 +259,11 @@ class PayloadEstimator:
         return self._errors.errors(state.mean[self._phi], state.covariance.diagonal()[self._phi])
 
     @property
-    def learnt_model(self) -> ArmModel:
-        """The arm with these errors, given that it carries the published payload."""
-        given = self._present.conditioned(THETA, self._estimate.vector, np.full(PARAMETERS, 1e-6))
-        return self._errors.model(given.mean[self._phi])
+    def error_torques(self) -> FloatArray:
+        """(n,), N m, filtered, of what the filter knows beside the description and the published payload."""
+        state = self._present
+        beside = state.mean[THETA] - self._estimate.vector
+        return self._errors.torque(state.mean[self._phi]) + self.regression.filtered[:, :ARM] @ beside
 
     @property
     def raw_mass(self) -> float:

@@ -56,54 +56,27 @@ def dry_friction(friction: Friction) -> FloatArray:
     return checks.read_only(table)
 
 
-class ArmModel(NamedTuple):
-    """`RobotDescription.table`, `Friction.table`, rotor inertia (n,), kg m^2, and gain of the measured torques."""
-
-    table: FloatArray
-    friction: FloatArray
-    rotors: FloatArray
-    gain: float
-
-    @classmethod
-    def of(cls, robot: RobotDescription) -> ArmModel:
-        """The arm as it is described."""
-        rotors = robot.felt_rotor_inertia.copy()
-        return cls(robot.table, dry_friction(robot.friction), rotors, 0.0)
-
-
 @compiled
-def arm_terms(model, frames, q, dq, s, tau, momentum, bias):
-    """The arm's column of the terms (n, ..), in place, its joints placed: -p, and tau - friction - bias of the arm.
-
-    p contains the momentum of the rotors, rotors dq (n,).
-    """
-    n = q.shape[0]
-    work, p, arm_bias = np.empty((n, 9)), np.empty(n), np.empty(n)
-    momentum_sample(model.table, frames, dq, work, p, arm_bias)
-    for i in range(n):
-        momentum[i, ARM] = -p[i] - model.rotors[i] * dq[i]
-        friction = friction_of_joint(model.friction[i], dq[i], s[i])
-        bias[i, ARM] = (1.0 - model.gain) * tau[i] - friction - arm_bias[i]
-
-
-@compiled
-def sample_terms(model, frame, rows, before, bounds):
+def sample_terms(table, friction, rotors, frame, rows, before, bounds):
     """Direction of dry friction, and momentum and bias, of N samples, in place in `rows`, but for a residual map.
 
-    before, bounds: state of the dry friction, which follows.
+    friction: (n, 9), as of `dry_friction`. rotors: (n,), kg m^2, whose momentum is part of p. before, bounds: state of
+    the dry friction, which follows.
     """
     n = rows.q.shape[1]
-    frames, S = np.empty((n, 12)), np.empty((n, 6))
+    frames, S, work, p, arm_bias = np.empty((n, 12)), np.empty((n, 6)), np.empty((n, 9)), np.empty(n), np.empty(n)
     for k in range(rows.q.shape[0]):
         q, dq, tau, momentum, bias = rows.q[k], rows.dq[k], rows.tau[k], rows.momentum[k], rows.bias[k]
         presliding_step(bounds, before, q)
-        place_joints(model.table, q, frames)
-        payload_momentum_sample(model.table, frame, frames, dq, S, momentum, bias)
+        place_joints(table, q, frames)
+        payload_momentum_sample(table, frame, frames, dq, S, momentum, bias)
+        momentum_sample(table, frames, dq, work, p, arm_bias)
         for i in range(n):
-            before[i], rows.s[k, i] = q[i], 0.5 * (bounds[0, i] + bounds[1, i])
+            before[i], s = q[i], 0.5 * (bounds[0, i] + bounds[1, i])
+            rows.s[k, i], momentum[i, ARM] = s, -p[i] - rotors[i] * dq[i]
+            bias[i, ARM] = tau[i] - friction_of_joint(friction[i], dq[i], s) - arm_bias[i]
             momentum[i, TORQUE] = momentum[i, UNEXPLAINED] = 0.0
             bias[i, TORQUE], bias[i, UNEXPLAINED] = tau[i], 1.0
-        arm_terms(model, frames, q, dq, rows.s[k], tau, momentum, bias)
 
 
 class Rows(NamedTuple):
@@ -111,9 +84,9 @@ class Rows(NamedTuple):
 
     stamp: (N,), s. q, dq, tau: (N, n), rad, rad/s, N m, link side.
     s: (N, n), direction of the dry friction, in [-1, 1].
-    mean: (N, n), N m, of the residual map; zero without one.
     momentum: (N, n, 13), [Y_p | -p | 0 | 0]: of the payload's ten parameters in the flange frame, and of the arm.
-    bias: (N, n, 13), [Y_b | tau - friction - bias - mean | tau | share of the residual's variance that a map leaves].
+    bias: (N, n, 13), [Y_b | tau - friction - bias - map | tau | share of the residual's variance that a map leaves];
+        without a residual map, its mean is 0 and the share is 1.
     """
 
     stamp: FloatArray
@@ -121,7 +94,6 @@ class Rows(NamedTuple):
     dq: FloatArray
     tau: FloatArray
     s: FloatArray
-    mean: FloatArray
     momentum: FloatArray
     bias: FloatArray
 
@@ -138,8 +110,9 @@ class ArmTerms:
     """
 
     def __init__(self, robot: RobotDescription) -> None:
-        self._frame, self._n = robot.frame_index("flange"), robot.n
-        self.model, self._map = ArmModel.of(robot), robot.residual_map
+        self._n, self._map = robot.n, robot.residual_map
+        rotors = robot.felt_rotor_inertia.copy()
+        self._arm = robot.table, dry_friction(robot.friction), rotors, robot.frame_index("flange")
         self.restart()
 
     def restart(self) -> None:
@@ -150,21 +123,16 @@ class ArmTerms:
     def rows(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Rows:
         """The terms of N consecutive samples, checked by the caller: (N,) and (N, n), contiguous."""
         terms = np.empty((2, *q.shape, COLUMNS))
-        rows = Rows(stamp, q, dq, tau, np.empty(q.shape), np.zeros(q.shape), terms[0], terms[1])
+        rows = Rows(stamp, q, dq, tau, np.empty(q.shape), terms[0], terms[1])
         if math.isnan(self._before[0]):
             self._before[:] = q[0]
-        sample_terms(self.model, self._frame, rows, self._before, self._bounds)
+        sample_terms(*self._arm, rows, self._before, self._bounds)
         if self._map is not None:
+            mean = np.empty(q.shape)
             for k in range(len(q)):
-                evaluate_map(self._map, (q[k], dq[k], rows.s[k]), rows.mean[k], rows.bias[k, :, UNEXPLAINED])
-            rows.bias[..., ARM] -= rows.mean
+                evaluate_map(self._map, (q[k], dq[k], rows.s[k]), mean[k], rows.bias[k, :, UNEXPLAINED])
+            rows.bias[..., ARM] -= mean
         return rows
-
-    def last_of(self, rows: Rows, model: ArmModel) -> Rows:
-        """The last of N samples with the terms of another model of the arm, without the mean of a residual map."""
-        last = Rows(*(values[-1:].copy() for values in rows))
-        sample_terms(model, self._frame, last, last.q[0].copy(), np.repeat(last.s, 2, axis=0))
-        return last
 
 
 def evaluate_map(

@@ -127,16 +127,6 @@ def test_a_signal_passes_the_same_two_poles():
     )  # 2 (w dt)^2 / 8
 
 
-def test_the_terms_of_another_arm(panda):
-    """The column of another model of the arm is that of an arm that has it."""
-    motion, other = sinusoids(0.1), panda.with_payload(PAYLOAD)
-    tau = torques(panda, motion)
-    mine, its = terms_of(panda, motion, tau), terms_of(other, motion, tau)
-    last = ArmTerms(panda).last_of(mine, ArmTerms(other).model)
-    for name in ("s", "momentum", "bias"):
-        np.testing.assert_array_equal(getattr(last, name)[0], getattr(its, name)[-1])
-
-
 def test_restart_forgets(panda):
     motion = sinusoids(1.0)
     rows, regression = terms_of(panda, motion, torques(panda, motion, PAYLOAD)), MomentumRegression(panda.n, 3.0)

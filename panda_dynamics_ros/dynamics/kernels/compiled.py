@@ -25,6 +25,9 @@ import numba
 from numba.extending import register_jitable
 
 PACKAGE = Path(__file__).resolve().parents[2]
+OPTIONS: Any = {"error_model": "numpy", "no_cfunc_wrapper": True}
+"""Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. An entry point for C,
+which nobody calls, would take a tenth of the compiler's time."""
 NEEDED = 64 << 20  # bytes on the disk; all kernels together take 10 MB
 UNUSED = 30 * 86400.0  # s, after which the cache of other versions is removed
 
@@ -89,17 +92,13 @@ CACHE = _cache_folder()
 
 
 def compiled(function: Callable[..., Any] | None = None, *, nogil: bool = False) -> Any:
-    """Compile `function` at its first call; later processes load it from the cache.
-
-    Division by zero gives inf or nan, as in NumPy: arguments were checked at the public boundary. `nogil`: without
-    Python's lock.
-    """
+    """Compile `function` at its first call; later processes load it from the cache. `nogil`: without Python's lock."""
     if function is None:
         return partial(compiled, nogil=nogil)
     config: Any = numba.config
     before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE or "")
     try:
-        return numba.njit(cache=CACHE is not None, error_model="numpy", nogil=nogil, no_cfunc_wrapper=True)(function)
+        return numba.njit(cache=CACHE is not None, nogil=nogil, **OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
 
@@ -109,4 +108,4 @@ def part(function: Callable[..., Any]) -> Any:
 
     Loops over the states of a block become vector instructions only if nothing in them is a call.
     """
-    return register_jitable(error_model="numpy", forceinline=True, no_cfunc_wrapper=True)(function)
+    return register_jitable(forceinline=True, **OPTIONS)(function)
