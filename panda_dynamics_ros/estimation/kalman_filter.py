@@ -90,18 +90,6 @@ def add_row(weight, row, total):
 
 
 @compiled
-def predict_in_place(mean, covariance, decay, sigma):
-    """d <- a d + w, var w = sigma^2 (1 - a^2), a = `decay` (n,)."""
-    for i in range(sigma.shape[0]):
-        a, k = decay[i], PARAMETERS + i
-        mean[k] *= a
-        for c in range(mean.shape[0]):
-            covariance[k, c] *= a
-            covariance[c, k] *= a
-        covariance[k, k] += sigma[i] ** 2 * (1.0 - a * a)
-
-
-@compiled
 def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovation, innovation_variance):
     """Correct by y = Y theta + d + A phi + e, e of `variance` (n,).
 
@@ -140,9 +128,12 @@ def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovati
 
 
 def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> GaussianState:
-    """The state after the disturbance, of standard deviation `sigma` (n,), has kept the share `decay` (n,)."""
-    state = state.copy()
-    predict_in_place(state.mean, state.covariance, decay, sigma)
+    """The state after d <- a d + w, with a = `decay` (n,) and var w = sigma^2 (1 - a^2), `sigma` (n,)."""
+    state, d = state.copy(), slice(PARAMETERS, PARAMETERS + len(sigma))
+    state.mean[d] *= decay
+    state.covariance[d] *= decay[:, None]
+    state.covariance[:, d] *= decay
+    state.covariance[d, d] += np.diag(sigma**2 * (1.0 - decay**2))
     return state
 
 

@@ -267,25 +267,6 @@ def recorded_rows(
             first, due = here.stop, stamp[here.stop - 1] + period
 
 
-@compiled
-def apply_decay(decay, keep, mix):
-    """Let k and m of the slots, `keep` and `mix`, pass what `decay` has passed, which starts again; in place."""
-    for slot in range(keep.shape[0]):
-        mix[slot] = decay[0] * mix[slot] + decay[1] * keep[slot]
-        keep[slot] *= decay[0]
-    decay[0], decay[1] = 1.0, 0.0
-
-
-@compiled
-def onset_regressors(second, first_excess, second_excess, keep, mix, regressors):
-    """The regressor (n, 10) of every slot from that of the whole past, `second` (n, 11), in place."""
-    for slot in range(regressors.shape[0]):
-        for i in range(regressors.shape[1]):
-            for k in range(regressors.shape[2]):
-                excess = keep[slot] * second_excess[slot, i, k] - mix[slot] * first_excess[slot, i, k]
-                regressors[slot, i, k] = second[i, k] - excess
-
-
 class OnsetRegressors:
     """Regressors of payloads that appear at given onsets: filters of Y that start at zero there.
 
@@ -296,27 +277,31 @@ class OnsetRegressors:
 
         E1 <- a E1,    E2 <- a E2 - (b0 a + b1) E1,
 
-    that is E1 = k E1(t0) and E2 = k E2(t0) - m E1(t0) with two numbers k and m, the same for all joints and parameters.
+    that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m, the same for all joints,
+    parameters and onsets.
 
     n: joints. slots: onsets that are followed at once.
     """
 
     def __init__(self, n: int, slots: int) -> None:
-        self._first_excess, self._second_excess, self._regressors = np.zeros((3, slots, n, PARAMETERS))
-        self._keep, self._mix = np.ones(slots), np.zeros(slots)
+        self._first_excess, self._second_excess = np.zeros((2, slots, n, PARAMETERS))
 
     def start(self, slot: int, regression: MomentumRegression, long_ago: bool = False) -> None:
         """Let the payload of `slot` appear now, or have been there since before the filters started."""
-        apply_decay(regression.decay, self._keep, self._mix)
-        self._keep[slot], self._mix[slot] = 1.0, 0.0
+        self._follow(regression)
         present = 0.0 if long_ago else 1.0
         self._first_excess[slot] = -present * regression.filters.middle[:, :PARAMETERS]
         self._second_excess[slot] = present * regression.filtered[:, :PARAMETERS]
 
     def regressors(self, regression: MomentumRegression) -> FloatArray:
-        """(slots, n, 10), a view."""
-        apply_decay(regression.decay, self._keep, self._mix)
-        onset_regressors(
-            regression.filtered, self._first_excess, self._second_excess, self._keep, self._mix, self._regressors
-        )
-        return self._regressors
+        """(slots, n, 10)."""
+        self._follow(regression)
+        return regression.filtered[:, :PARAMETERS] - self._second_excess
+
+    def _follow(self, regression: MomentumRegression) -> None:
+        """Let the excesses pass what `regression.decay` has passed, which starts again."""
+        k, m = regression.decay
+        self._second_excess *= k
+        self._second_excess -= m * self._first_excess
+        self._first_excess *= k
+        regression.decay[:] = 1.0, 0.0
