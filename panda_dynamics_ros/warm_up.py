@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -44,8 +45,7 @@ def _dynamics(robot: RobotModel) -> None:
     stamp, q, dq, tau = _samples(robot)
     rows = ArmMonitor(robot).update_rows(stamp, q, dq, tau, payload=False)
     contact_wrench(robot, q, rows.external_torques, rows.unexplained)
-    q = robot.limits.lower.copy()
-    robot.pose(q), robot.gravity_torques(q)  # of the markers
+    robot.pose(robot.limits.lower.copy())  # of the markers
 
 
 def _payload_estimator(robot: RobotModel) -> None:
@@ -85,6 +85,14 @@ def _is_compiled(node: str) -> bool:
     return CACHE is None or (CACHE / node).exists()
 
 
+@contextlib.contextmanager
+def _locked(node: str) -> Iterator[None]:
+    """While no other process of this user compiles the kernels of a node."""
+    with Path(str(CACHE), f"{node}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
     """Compile into the cache what these nodes need, and what comes before it; one process of this user at a time."""
     names = list(NODES)
@@ -93,8 +101,7 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
             continue
         report(f"compiling the kernels of {node}, once after an installation, or waiting for a process that does")
         # A lock for each: who needs the first ones alone does not wait for the others.
-        with contextlib.suppress(OSError), (CACHE / f"{node}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError), _locked(node):
             if not _is_compiled(node):
                 usual = gc.get_threshold()
                 gc.set_threshold(FEW_COLLECTIONS)
@@ -135,12 +142,13 @@ def warm_up_beside(node: str, report: Callable[[str], None]) -> threading.Event:
         loaded.set()
 
     def wait_and_load() -> None:
-        command = python_command("panda_dynamics_ros.warm_up", node)
-        with (
-            contextlib.suppress(OSError),  # no process can be started: this one compiles
-            subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process,
-        ):
-            process.wait()
+        with contextlib.suppress(OSError):  # no process can be started: this one compiles
+            with _locked(node):
+                pass  # another node may compile them already
+            if not _is_compiled(node):
+                command = python_command("panda_dynamics_ros.warm_up", node)
+                with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+                    process.wait()
         load()
         report("the estimators begin: their kernels are compiled")
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics import gravity_torques, pose
+from panda_dynamics_ros.dynamics import pose
+from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import LIGHTEST_PAYLOAD, com_covariance
 from panda_dynamics_ros.pose import rigid
@@ -106,7 +107,7 @@ def arm_scene(
     `wrench` is not finite or of another shape.
     """
     frames = {frame: pose(robot, q, frame) for frame in robot.frames}
-    drives = drive_primitives(robot, gravity_torques(robot, q))
+    drives = drive_primitives(robot, robot_state(robot, q, np.zeros(robot.n)).gravity_torques)
     carried = payload_primitives(estimate) if estimate is not None else ()
     touching = wrench_primitives(wrench, frames["flange"][:3, 3]) if wrench is not None else ()
     return Scene(frames, (*arm_primitives(robot), *drives, *carried, *touching))
