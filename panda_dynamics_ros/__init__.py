@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # for editors and mypy
     from panda_dynamics_ros import pose as pose
     from panda_dynamics_ros.errors import PandaDynamicsError as PandaDynamicsError
     from panda_dynamics_ros.estimation import ArmMonitor as ArmMonitor
-    from panda_dynamics_ros.estimation import ContactDetector as ContactDetector
-    from panda_dynamics_ros.estimation import MomentumObserver as MomentumObserver
     from panda_dynamics_ros.estimation import PayloadEstimate as PayloadEstimate
     from panda_dynamics_ros.estimation import PayloadEstimator as PayloadEstimator
     from panda_dynamics_ros.estimation import Shape as Shape
@@ -44,10 +42,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "errors": ("PandaDynamicsError",),
-    "estimation": (
-        *("ArmMonitor", "ContactDetector", "MomentumObserver", "PayloadEstimate", "PayloadEstimator", "Shape"),
-        "learn_residual",
-    ),
+    "estimation": ("ArmMonitor", "PayloadEstimate", "PayloadEstimator", "Shape", "learn_residual"),
     "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
     "identification": ("Identification", "identify"),
     "model": ("RobotModel", "load_robot"),

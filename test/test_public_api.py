@@ -17,7 +17,7 @@ POSE = (
     "matrix_to_measure_pose", "measure_pose_to_matrix",
 )  # fmt: skip
 PACKAGE = (
-    "ArmMonitor", "ContactDetector", "MomentumObserver", "PandaDynamicsError", "PayloadEstimator", "Shape", "identify",
+    "ArmMonitor", "PandaDynamicsError", "PayloadEstimator", "Shape", "identify",
     "load_dataset", "load_robot", "pose", "replay", "weigh_paired_runs", "write_robot",
 )  # fmt: skip
 BUILT_IN = {

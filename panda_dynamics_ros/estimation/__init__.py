@@ -2,13 +2,9 @@
 """Online estimation from joint torques, sample by sample: payload, external torques, contacts."""
 
 from panda_dynamics_ros.estimation.arm_monitor import ArmMonitor, ArmOutput, ArmRows
-from panda_dynamics_ros.estimation.contact import Contact, ContactDetector, ContactOptions
+from panda_dynamics_ros.estimation.contact import Contact, ContactOptions
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, PayloadSegment, SmoothedHistory
-from panda_dynamics_ros.estimation.external_torques import (
-    ContactWrench,
-    MomentumObserver,
-    contact_wrench,
-)
+from panda_dynamics_ros.estimation.external_torques import ContactWrench, contact_wrench
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
@@ -21,11 +17,9 @@ __all__ = [
     "ArmRows",
     "ChangeEvent",
     "Contact",
-    "ContactDetector",
     "ContactOptions",
     "ContactWrench",
     "EstimatorOptions",
-    "MomentumObserver",
     "PayloadEstimate",
     "PayloadEstimator",
     "PayloadSegment",

@@ -2,8 +2,8 @@
 """One pipeline from samples of joint states to all that the nodes publish.
 
 The nodes, `replay`, `batch` and the demo call it, so that they cannot differ. A sample is a block of one row. Samples
-are checked once, and their momentum terms are computed once; the filters of the payload estimator, the momentum
-observer and the contact detector all start from them.
+are checked once, and their momentum terms are computed once: the filters of the payload estimator and of the contact
+detector, which is the momentum observer, both start from them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class ArmOutput:
     stamp: s.
     gravity_torques, coriolis_torques: (n,), N m.
     T_base_ee: (4, 4).
-    external_torques: (n,), N m, of the momentum observer; torques of the known payload are not among them.
+    external_torques: (n,), N m, of the momentum observer, without torques of the known payload and those that the
+        estimator has learnt to be errors of the arm's model.
     contact: the last contact, which may still last; None before the first one.
     contact_changed: whether a contact began, ended or moved to another link with this sample.
     estimate: the payload.
@@ -129,7 +130,7 @@ class ArmMonitor:
         `update` calls it with each estimate that is due; where none is made (`update_rows` without `payload`) the
         caller does.
         """
-        self.contact_detector.carry(payload)
+        self.contact_detector.carry(payload.vector)
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> ArmOutput:
         """All outputs after one more sample.
@@ -162,7 +163,10 @@ class ArmMonitor:
     def update_rows(
         self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *, payload: bool = True
     ) -> ArmRows:
-        """`update` with N samples, stamp (N,) and q, dq, tau (N, n); without `payload`, no estimates of it."""
+        """`update` with N samples, stamp (N,) and q, dq, tau (N, n); without `payload`, no estimates of it.
+
+        External torques and contacts need no estimate: a program that has only these calls it without.
+        """
         stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
         shape = (len(stamps), self.robot.n)
         named = (("q", q), ("dq", dq), ("tau", tau))
@@ -229,7 +233,7 @@ class ArmMonitor:
                     contacts.append((end - 1 - k, detector.contact))
             self._is_due = estimate is not before and self.schedule.is_due(estimate, float(part.stamp[-1]))
             if self._is_due:
-                detector.carry_vector(estimate.vector)
+                detector.carry(estimate.vector)
                 self._arm_errors = estimator.error_torques
             if found is not None:
                 found.external_torques[places[k:end]] = external

@@ -19,11 +19,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation.arm_model import (
@@ -41,15 +39,13 @@ from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
     UNEXPLAINED,
-    ArmTerms,
     FilterState,
     Rows,
     dry_friction,
     filter_step,
     first_order_hold,
 )
-from panda_dynamics_ros.estimation.validation import SampleValidator
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
@@ -84,13 +80,11 @@ class ContactOptions(PositiveOptions):
     threshold: of the test statistic (sum z^4)^(1/4), z being the departure of each joint's torque in standard
         deviations. A contact begins above it.
     longest_s: a contact that lasts longer counts as something that is carried.
-    max_gap_s: a longer silence, or a longer step back, restarts the filters.
     Raises ArgumentError: a value is not a positive number.
     """
 
     threshold: float = 6.25
     longest_s: float = 5.0
-    max_gap_s: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +321,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
 
 
 class ContactDetector:
-    """Detects contacts of one arm, and has its external torques on the way.
+    """The momentum observer of one arm, and the contacts in what it says.
 
     robot: the arm with all that it always carries, its friction and its residual model.
     bandwidth: Hz, of the low-pass filters on the external torques.
@@ -337,7 +331,6 @@ class ContactDetector:
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
-        self._terms, self._validator = ArmTerms(robot), SampleValidator(robot, self.options.max_gap_s)
         o, dry = self.options, dry_friction(robot.friction)[:, 1]
         self._settings = Settings(
             2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.longest_s,
@@ -349,37 +342,19 @@ class ContactDetector:
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
-        self.external_torques = np.zeros(n)
-        """(n,), N m, after the last sample."""
 
-    def carry(self, payload: InertialParameters) -> None:
-        """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none.
+    def carry(self, vector: FloatArray) -> None:
+        """From the next sample on, count a payload of this inertial vector (10,), in the flange frame, as known.
 
         A known payload is not a contact. A contact that ends with this call was the payload being picked up or put
         down.
         """
-        self.carry_vector(payload.vector)
-
-    def carry_vector(self, vector: FloatArray) -> None:
-        """`carry` with an inertial vector (10,)."""
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector
         if self._lasting is None:  # the torques change for a known reason
             known = self._filters.second[:, :PARAMETERS] @ change
             self._watch.mean[:] += known
             self._watch.line[:, 0] += known
-
-    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Contact | None:
-        """The contact that lasts after one more sample, or None; a sample is that of `MomentumObserver.update`.
-
-        Raises ArgumentError: an argument is not finite, or not of shape (n,). The detector is as it was before.
-        """
-        q, dq, tau = link_side_sample(self._robot, q, dq, tau)
-        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
-        kept, steps = self._validator.select(*block)
-        if kept.size:
-            self.follow(self._terms.rows(*block), steps)
-        return self._lasting
 
     def follow(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
         """Follow N samples, `steps` (N,) s apart (0: restart).
@@ -397,7 +372,6 @@ class ContactDetector:
             if self.contact is not before and self.contact is not None:
                 changes.append((k, self.contact))
             k += 1
-        self.external_torques = external[-1].copy()
         return external, changes
 
     @property

@@ -39,14 +39,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian
-from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression
-from panda_dynamics_ros.estimation.validation import SampleValidator
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
 FORCE_STD, MOMENT_STD = 100.0, 20.0
@@ -56,44 +51,6 @@ _PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
 _PRIOR_INFORMATION = np.diag(_PRIOR_STD**-2.0)
 FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
-
-
-class MomentumObserver:
-    """External torques of one arm.
-
-    robot: the arm with all that it always carries, and its friction.
-    bandwidth: Hz, of the low-pass filter on the external torque.
-    max_gap: s; a longer silence, or a longer step back, restarts the filter (see `SampleValidator`).
-    Raises ArgumentError: `bandwidth` or `max_gap` is not a positive number.
-    """
-
-    def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, max_gap: float = 0.5) -> None:
-        self._robot, self._terms = robot, ArmTerms(robot)
-        self._regression = MomentumRegression(robot.n, checks.number(bandwidth, "bandwidth", minimum=1e-3), ARM + 1)
-        self._validator = SampleValidator(robot, checks.number(max_gap, "max_gap", minimum=1e-6))
-        self._weights = np.append(np.zeros(PARAMETERS), -1.0)
-        self.torques = np.zeros(robot.n)
-        """(n,), N m, after the last sample."""
-
-    def carry(self, payload: InertialParameters) -> None:
-        """From the next sample on, count `payload` (flange frame) as part of the arm; zero mass stands for none."""
-        self._weights[:PARAMETERS] = payload.vector
-
-    def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:
-        """External joint torques (n,), N m, after one sample; positive along the joint's axis.
-
-        stamp: s. A stamp that repeats, or steps back a little, is ignored: the torques stay what they were.
-        q, dq, tau: (n,), rad, rad/s and N m; tau is the torque on the links with gravity, or what `robot.effort` says.
-        Raises ArgumentError: an argument is not finite, or not of shape (n,). The filter is as it was before.
-        """
-        q, dq, tau = link_side_sample(self._robot, q, dq, tau)
-        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
-        kept, steps = self._validator.select(*block)
-        if kept.size:
-            rows = self._terms.rows(*block)
-            self._regression.rows(steps, rows.momentum, rows.bias)
-            self.torques = self._regression.filters.middle @ self._weights
-        return self.torques
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +83,7 @@ def contact_wrench(
     It is the contact's only where the arm is touched beyond its last joint, at one place.
 
     q: (..., n), rad.
-    external: (..., n), N m, external joint torques, as `MomentumObserver` has them.
+    external: (..., n), N m, external joint torques, positive along the joint's axis.
     unexplained: (..., n), share of the residual's variance that a residual map leaves open; 1 without one.
     Raises ArgumentError: an argument is not finite, or not of shape (..., n).
     """

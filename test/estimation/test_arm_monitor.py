@@ -14,13 +14,7 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation import (
-    ArmMonitor,
-    ContactDetector,
-    MomentumObserver,
-    PayloadEstimator,
-    contact_wrench,
-)
+from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimator, contact_wrench
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
@@ -38,27 +32,26 @@ def samples(panda):
 
 
 def test_each_output_is_that_of_its_part(panda):
-    monitor, estimator = ArmMonitor(panda, **FAMILIAR), PayloadEstimator(panda, **FAMILIAR)
-    observer, detector = MomentumObserver(panda), ContactDetector(panda)
+    """The payload's, and that of `dynamics`, which is told of the payload."""
+    whole, dynamics, payload = ArmMonitor(panda, **FAMILIAR), ArmMonitor(panda), PayloadEstimator(panda, **FAMILIAR)
     events, touched, errors = [], 0, np.zeros(7)
     for stamp, q, dq, tau in samples(panda):
-        output = monitor.update(stamp, q, dq, tau)
-        estimate = estimator.update(stamp, q, dq, tau)
-        np.testing.assert_allclose(output.estimate.vector, estimate.vector, rtol=0.0, atol=1e-4)
-        np.testing.assert_allclose(output.estimate.covariance, estimate.covariance, rtol=0.0, atol=1e-4)
-        external = observer.update(stamp, q, dq, tau)
-        np.testing.assert_allclose(output.external_torques, external + errors, rtol=0.0, atol=1e-3)
+        output, of_payload = whole.update(stamp, q, dq, tau), payload.update(stamp, q, dq, tau)
+        np.testing.assert_allclose(output.estimate.vector, of_payload.vector, rtol=0.0, atol=1e-4)
+        np.testing.assert_allclose(output.estimate.covariance, of_payload.covariance, rtol=0.0, atol=1e-4)
+        np.testing.assert_allclose(output.residual, payload.residual, rtol=0.0, atol=0.05)
+        of_dynamics = rows_of_dynamics(dynamics, stamp, q, dq, tau)
+        external = of_dynamics.external_torques[0] + errors
+        np.testing.assert_allclose(output.external_torques, external, rtol=0.0, atol=1e-3)
+        assert output.contact_changed == bool(of_dynamics.contacts)
+        for _, contact in of_dynamics.contacts:
+            assert output.contact is not None
+            assert (output.contact.start, output.contact.link) == (contact.start, contact.link)
+        if output.is_due:  # what is learnt counts from the next sample on
+            dynamics.carry(of_payload.payload)
+            errors = payload.error_torques
         wrench = contact_wrench(panda, q, output.external_torques).wrench
         np.testing.assert_array_equal(output.wrench.wrench, wrench)
-        detector.update(stamp, q, dq, tau)
-        if output.is_due:  # the payload counts from the next sample on
-            observer.carry(estimate.payload)
-            detector.carry(estimate.payload)
-            errors = estimator.error_torques
-        now = detector.contact
-        assert (output.contact is None) == (now is None)
-        if now is not None and output.contact is not None:
-            assert (output.contact.start, output.contact.link) == (now.start, now.link)
         np.testing.assert_array_equal(output.gravity_torques, panda.gravity_torques(q))
         np.testing.assert_array_equal(output.coriolis_torques, panda.coriolis_torques(q, dq))
         np.testing.assert_allclose(output.T_base_ee, panda.pose(q, "ee"), rtol=0.0, atol=1e-14)
@@ -66,22 +59,6 @@ def test_each_output_is_that_of_its_part(panda):
         touched += output.contact_changed
     assert events and events[0] == "pick", "a recording without any event would prove little"
     assert touched >= 2
-
-
-def test_the_parts_for_one_node_each_agree_with_the_whole(panda):
-    (whole, payload, dynamics), errors = (ArmMonitor(panda, **FAMILIAR) for _ in range(3)), np.zeros(7)
-    for stamp, q, dq, tau in samples(panda):
-        output = whole.update(stamp, q, dq, tau)
-        of_payload = payload.payload_estimator.update(stamp, q, dq, tau)
-        of_dynamics = rows_of_dynamics(dynamics, stamp, q, dq, tau)
-        external = of_dynamics.external_torques[0] + errors
-        np.testing.assert_allclose(output.external_torques, external, rtol=0.0, atol=1e-3)
-        if output.is_due:  # what is learnt counts from the next sample on
-            dynamics.carry(of_payload.payload)
-            errors = payload.payload_estimator.error_torques
-        np.testing.assert_allclose(output.residual, payload.payload_estimator.residual, rtol=0.0, atol=0.05)
-        np.testing.assert_allclose(output.estimate.vector, of_payload.vector, rtol=0.0, atol=1e-4)
-        assert output.contact_changed == bool(of_dynamics.contacts)
 
 
 def rows_of_dynamics(monitor, *sample):

@@ -5,10 +5,10 @@ sensor at the flange, where a finger pushes, or an object is put on it."""
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, carried, coloured, sinusoids, torques
+from motion import PAYLOAD, Motion, carried, coloured, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
-from panda_dynamics_ros.estimation import ArmMonitor, ContactDetector
+from panda_dynamics_ros.estimation import ArmMonitor, Contact
 
 AT, DURATION = 1.0, 0.3  # s
 
@@ -23,15 +23,15 @@ def clean(panda, motion):
     return torques(panda, motion)
 
 
-def run(detector, motion, tau, payloads=()):
-    """The contacts reported, as they were in the end; `payloads`: (stamp, payload) that the detector is told of."""
-    found, waiting = {}, list(payloads)
-    for k, stamp in enumerate(motion.stamp):
-        if waiting and stamp >= waiting[0][0]:
-            detector.carry(waiting.pop(0)[1])
-        detector.update(stamp, motion.q[k], motion.dq[k], tau[k])
-        if detector.contact is not None:
-            found[detector.contact.start] = detector.contact
+def run(monitor, motion, tau, payloads=()):
+    """The contacts reported, as they were in the end; `payloads`: (stamp, payload) that the monitor is told of."""
+    found: dict[float, Contact] = {}
+    firsts = [0, *np.searchsorted(motion.stamp, [stamp for stamp, _ in payloads]), len(tau)]
+    for part, payload in zip(map(slice, firsts, firsts[1:]), (None, *(each for _, each in payloads)), strict=True):
+        if payload is not None:
+            monitor.carry(payload)
+        rows = monitor.update_rows(motion.stamp[part], motion.q[part], motion.dq[part], tau[part], payload=False)
+        found |= {contact.start: contact for _, contact in rows.contacts}
     return list(found.values())
 
 
@@ -50,7 +50,7 @@ def test_pushes_are_found_within_50_ms_and_end(panda, motion, clean, rng):
     for seed in range(18):
         link = 2 + seed % 6
         tau = clean + coloured(panda, motion.stamp, rng) + pushed(panda, motion, link, 12.0, rng)
-        (contact,) = run(ContactDetector(panda), motion, tau)
+        (contact,) = run(ArmMonitor(panda), motion, tau)
         assert 0.0 < contact.start - AT <= 0.05, seed
         assert contact.ended_by == "released"
         assert 0.1 < contact.end - (AT + DURATION) < 0.4, seed
@@ -68,8 +68,8 @@ REAL = [
 @pytest.mark.parametrize(("file", "robot", "end_effector"), REAL)
 def test_real_arms_start_quiet(file, robot, end_effector):
     """Nothing touches them: with the threshold of a simulated arm, four of the five report contacts."""
-    data, detector = load_dataset(public_log(file)), ContactDetector(load_robot(robot, end_effector=end_effector))
-    assert run(detector, data, data.tau) == []
+    data, monitor = load_dataset(public_log(file)), ArmMonitor(load_robot(robot, end_effector=end_effector))
+    assert run(monitor, data, data.tau) == []
 
 
 def test_links_are_named_while_the_torques_rise(panda, motion, clean, rng):
@@ -78,7 +78,7 @@ def test_links_are_named_while_the_torques_rise(panda, motion, clean, rng):
     for k in range(24):
         link = 2 + k % 6
         push = pushed(panda, motion, link, 10.0, rng)
-        (contact,) = run(ContactDetector(panda), motion, clean + coloured(panda, motion.stamp, rng) + push)
+        (contact,) = run(ArmMonitor(panda), motion, clean + coloured(panda, motion.stamp, rng) + push)
         off.append(contact.link - link)
         # The torques that are reported are those of the push, though the filters have not let all of it through.
         felt = -push[np.argmax(push.any(axis=1))]
@@ -91,17 +91,17 @@ def test_links_are_named_while_the_torques_rise(panda, motion, clean, rng):
 def test_nothing_happening_is_no_contact(panda, motion, clean, rng):
     """25 runs of 2.5 s, the joints turning around 3 times in each: an alarm in them would be 60 in an hour."""
     for _ in range(25):
-        assert run(ContactDetector(panda), motion, clean + coloured(panda, motion.stamp, rng)) == []
+        assert run(ArmMonitor(panda), motion, clean + coloured(panda, motion.stamp, rng)) == []
 
 
 def test_wrong_friction_that_turns_is_no_contact(panda, motion, clean):
     """Coulomb friction off by half a sigma in every joint: a step of one sigma wherever a joint turns around."""
     wrong = 0.5 * panda.residual.std * np.tanh(motion.dq / 0.01)
-    assert run(ContactDetector(panda), motion, clean + wrong) == []
+    assert run(ArmMonitor(panda), motion, clean + wrong) == []
 
 
 def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion):
-    (contact,) = run(ContactDetector(panda, longest_s=0.8), motion, carried(panda, motion, AT))
+    (contact,) = run(ArmMonitor(panda, contact={"longest_s": 0.8}), motion, carried(panda, motion, AT))
     assert contact.start - AT < 0.05
     assert contact.ended_by == "steady"
     assert contact.end == pytest.approx(contact.start + 0.8, abs=0.002)
@@ -109,7 +109,7 @@ def test_an_unknown_payload_is_a_contact_and_then_carried(panda, motion):
 
 def test_a_payload_that_is_told_of_explains_its_contact(panda, motion):
     """As the payload estimator does: it says what was picked up some 100 ms later."""
-    (contact,) = run(ContactDetector(panda), motion, carried(panda, motion, AT), [(AT + 0.1, PAYLOAD)])
+    (contact,) = run(ArmMonitor(panda), motion, carried(panda, motion, AT), [(AT + 0.1, PAYLOAD)])
     assert contact.ended_by == "payload"
     assert contact.end - AT < 0.3
 
@@ -119,18 +119,18 @@ def test_another_estimate_of_the_payload_is_no_contact(panda, motion, rng):
     tau = torques(panda, motion, PAYLOAD) + coloured(panda, motion.stamp, rng)
     half = InertialParameters(0.5 * PAYLOAD.mass, PAYLOAD.com, 0.5 * PAYLOAD.inertia)
     told = [(0.0, PAYLOAD), (0.8, half), (1.2, InertialParameters.zero()), (1.6, PAYLOAD)]
-    assert run(ContactDetector(panda), motion, tau, told) == []
+    assert run(ArmMonitor(panda), motion, tau, told) == []
 
 
 def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
-    detector = ContactDetector(panda)
+    monitor = ArmMonitor(panda)
     load = np.where((motion.stamp >= AT)[:, None], 10.0 * panda.residual.std, 0.0)
-    run(detector, sinusoids(1.2), (clean - load)[:1200])
-    assert detector.contact is not None
-    assert detector.contact.lasts
-    k = 1200
-    assert detector.update(motion.stamp[k] + 2.0, motion.q[k], motion.dq[k], clean[k]) is None
-    assert not detector.contact.lasts
+    (contact,) = run(monitor, sinusoids(1.2), (clean - load)[:1200])
+    assert contact.lasts
+    k = slice(1200, 1201)
+    later = Motion(motion.stamp[k] + 2.0, motion.q[k], motion.dq[k], motion.ddq[k])
+    (contact,) = run(monitor, later, clean[k])
+    assert not contact.lasts
 
 
 QUIET = 2.0  # N, below which for 1 s before, a push begins

@@ -7,7 +7,7 @@ from motion import PAYLOAD, REST, Motion, sinusoids, torques
 
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation import MomentumObserver, contact_wrench
+from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.estimation.external_torques import (
     FORCE_STD,
     FORCES,
@@ -137,13 +137,14 @@ SAMPLED = 2e-3
 
 
 def run(panda, motion, tau, told_at=-1):
-    """External torques (N, 7); at sample `told_at` the observer is told of the payload."""
-    observer, out = MomentumObserver(panda), np.empty_like(tau)
-    for k, stamp in enumerate(motion.stamp):
-        if k == told_at:
-            observer.carry(PAYLOAD)
-        out[k] = observer.update(stamp, motion.q[k], motion.dq[k], tau[k])
-    return out
+    """External torques (N, 7); at sample `told_at` the monitor is told of the payload."""
+    monitor, out = ArmMonitor(panda), []
+    for k in map(slice, range(len(tau)), range(1, len(tau) + 1)):
+        if k.start == told_at:
+            monitor.carry(PAYLOAD)
+        rows = monitor.update_rows(motion.stamp[k], motion.q[k], motion.dq[k], tau[k], payload=False)
+        out.append(rows.external_torques[0])
+    return np.array(out)
 
 
 @pytest.fixture(scope="module")
@@ -170,11 +171,9 @@ def test_a_payload_counts_as_external_until_told(panda, motion):
 
 @pytest.mark.parametrize(("jump", "left"), [(-2.0, 0.0), (2.0, 0.0), (0.0, 1.0), (-0.2, 1.0)])
 def test_a_stamp_far_off_starts_the_filter_anew_and_a_late_one_is_left_out(panda, motion, jump, left):
-    observer = MomentumObserver(panda)
     # At rest, the direction of the dry friction unknown: its mean is expected.
-    still, rest = np.zeros(7), Motion(motion.stamp[:1], motion.q[:1], np.zeros((1, 7)), np.zeros((1, 7)))
-    tau = torques(panda, rest)[0]
-    for k in range(10):
-        observer.update(0.001 * k, motion.q[0], still, tau - EXTERNAL)
-    after = observer.update(0.009 + jump, motion.q[0], still, tau)
-    np.testing.assert_allclose(after, left * EXTERNAL, rtol=0.0, atol=1e-9)
+    still = np.zeros((1, 7))
+    tau = torques(panda, Motion(motion.stamp[:1], motion.q[:1], still, still))
+    stamp, rest = np.append(0.001 * np.arange(10), 0.009 + jump), np.zeros((11, 7))
+    after = run(panda, Motion(stamp, rest + motion.q[0], rest, rest), tau - np.outer(np.arange(11) < 10, EXTERNAL))
+    np.testing.assert_allclose(after[-1], left * EXTERNAL, rtol=0.0, atol=1e-9)
