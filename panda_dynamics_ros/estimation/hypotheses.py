@@ -211,24 +211,6 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
     return CHANGES * min(_AT_ZERO * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)
 
 
-def lead_of_payload(nu: FloatArray, S: FloatArray, Y: FloatArray, shares: FloatArray, sigma: FloatArray) -> float:
-    """Log Bayes factor of a payload against a contact that have come in any course of time.
-
-    nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S: (n, n),
-    its covariance. Y: (n, 10), regressor of the payload. shares: (10,), its prior standard deviation per kg.
-    sigma: (n,), N m, of the residual.
-    """
-    Y, n = Y * shares, len(nu)
-    payloads = SIZES[:, None, None] ** 2 * (Y @ Y.T)
-    stds = (TOUCHES[:, None, None] * sigma * np.tri(n)).reshape(-1, n)  # a contact loads the joints up to its link
-    L = np.linalg.cholesky(S + np.concatenate((payloads, stds[:, None] ** 2 * np.eye(n))))
-    z = np.linalg.solve(L, nu[:, None])[..., 0]
-    evidence = -0.5 * (z * z).sum(axis=1) - np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-    of_payload, of_touch = np.split(evidence, [len(SIZES)])
-    lead = np.logaddexp.reduce(of_payload) - np.logaddexp.reduce(of_touch)
-    return float(lead) + math.log(len(of_touch) / len(of_payload))
-
-
 def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
@@ -444,6 +426,20 @@ class ChangeDetector:
         self.pending = self._contact(int(slots[1]), state) if is_touch else payload
         self.suspected = None
         return self.pending
+
+    def lead_of_payload(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> float:
+        """Log Bayes factor of a payload against a contact that have come in any course of time.
+
+        nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S:
+        (n, n), its covariance. Y: (n, 10), regressor of the payload.
+        """
+        G, of_one, evidence = np.hstack((Y[:, :MOMENTS], np.eye(len(nu)))), np.zeros(1, np.int64), np.zeros((1, 3))
+        weighted = np.linalg.solve(S, G)
+        log_bayes_factors(
+            of_one, (G.T @ weighted)[None], (nu @ weighted)[None], SIZES, self._shares, self._settled, TOUCHES,
+            self._sigma, np.full(1, -math.inf), evidence,
+        )  # fmt: skip
+        return float(evidence[0, 0] - evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> None:
         """Suspect the likeliest ramp by the probability of all, and drop what is followed no longer."""

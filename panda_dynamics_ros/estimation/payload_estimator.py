@@ -54,7 +54,6 @@ from panda_dynamics_ros.estimation.hypotheses import (
     Change,
     ChangeDetector,
     can_change,
-    lead_of_payload,
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, fade, predict
@@ -470,8 +469,7 @@ class PayloadEstimator:
 
     def _lead_of_payload(self, row: _Row, before: GaussianState) -> float:
         """Log Bayes factor of a payload against a contact, one of which has come since the state was `before`."""
-        departure, prior = row.departure(before, self._noise.std), self.options.prior_std
-        return lead_of_payload(*departure, row.Y, prior / prior[0], self.robot.residual.std)
+        return self._detector.lead_of_payload(*row.departure(before, self._noise.std), row.Y)
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
