@@ -269,7 +269,8 @@ class Change:
             place = past if self.kind == PICK else THETA
             mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
             empty = nothing_is_carried(float(mass), float(variance), EMPTY_ODDS)
-            state = state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]), empty)
+            without = state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]))
+            state = state.mixed(without, empty)
         jump = state.mean[THETA] - state.mean[past]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])

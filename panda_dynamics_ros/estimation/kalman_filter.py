@@ -38,16 +38,11 @@ class GaussianState:
         place = np.r_[0 : len(self.mean), THETA]
         return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
 
-    def conditioned(self, place: slice, value: FloatArray, std: FloatArray, share: float = 1.0) -> GaussianState:
-        """Given that the entries at `place` are `value` to within `std`; with probability `share`, and else as before.
-
-        The mixture of both is replaced by the Gaussian of the same mean and covariance.
-        """
+    def conditioned(self, place: slice, value: FloatArray, std: FloatArray) -> GaussianState:
+        """Given that the entries at `place` are `value` to within `std`."""
         cross = self.covariance[:, place]
         gain = np.linalg.solve(self.covariance[place, place] + np.diag(std**2), cross.T).T
-        change = gain @ (value - self.mean[place])
-        spread = share * (1.0 - share) * np.outer(change, change)
-        return GaussianState(self.mean + share * change, self.covariance - share * gain @ cross.T + spread)
+        return GaussianState(self.mean + gain @ (value - self.mean[place]), self.covariance - gain @ cross.T)
 
     def mixed(self, other: GaussianState, share: float) -> GaussianState:
         """The Gaussian of the same mean and covariance as the mixture with `other`, of the probability `share`.

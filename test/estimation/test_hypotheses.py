@@ -149,7 +149,8 @@ def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, st
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
-    expected = GaussianState(mean, P).conditioned(slice(size, size + 10), np.zeros(10), least, empty)
+    whole = GaussianState(mean, P)
+    expected = whole.mixed(whole.conditioned(slice(size, size + 10), np.zeros(10), least), empty)
     jump = expected.mean[THETA] - expected.mean[size:]
     T = np.eye(size + 10)  # what was found is (1 + g) delta, to first order
     T[THETA, k] -= sigma * jump

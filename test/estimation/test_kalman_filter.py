@@ -89,23 +89,14 @@ def test_a_prediction_changes_the_disturbance_alone(data):
     np.testing.assert_allclose(after.covariance, F @ before.covariance @ F.T + Q, rtol=1e-13, atol=1e-18)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.3])
-def test_conditioning_is_the_mixture_of_both_answers(data, share):
-    """Mean and covariance of the two weighted Gaussians, by the law of total covariance."""
+def test_conditioning_is_bayes_rule(data):
     state, place, value, std = filtered(*data), slice(2, 5), np.array([0.1, -0.2, 0.05]), np.array([0.01, 0.0, 0.1])
     P, H = state.covariance, np.eye(len(state.mean))[place]
     gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + np.diag(std**2))
-    given = GaussianState(state.mean + gain @ (value - H @ state.mean), P - gain @ H @ P)
-    parts, weights = (given, state), (share, 1.0 - share)
-    mean = sum(w * part.mean for w, part in zip(weights, parts, strict=True))
-    covariance = sum(
-        w * (part.covariance + np.outer(part.mean - mean, part.mean - mean))
-        for w, part in zip(weights, parts, strict=True)
-    )
-    found = state.conditioned(place, value, std, share)
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-8, atol=1e-13)
-    assert state.conditioned(place, value, std).mean[3] == pytest.approx(value[1]), "what is certain is so"
+    found = state.conditioned(place, value, std)
+    np.testing.assert_allclose(found.mean, state.mean + gain @ (value - H @ state.mean), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(found.covariance, P - gain @ H @ P, rtol=1e-8, atol=1e-13)
+    assert found.mean[3] == pytest.approx(value[1]), "what is certain is so"
 
 
 def test_standing_still_teaches_nothing_twice(data):
