@@ -57,7 +57,7 @@ EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
 change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
 DEGREES = 20.0
-_AT_ZERO, _HALF = float(np.mean(1.0 / SIZES)) / math.sqrt(2.0 * math.pi), 0.5 * float(np.mean(SIZES**2))
+_INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
 EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
 """Prior odds that nothing is carried: before a pick and after a release, and at the start; kg, one sigma of nothing."""
@@ -208,7 +208,8 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
     shares: (10,), prior standard deviations per kg.
     """
     J = float(shares[:MOMENTS] ** 2 @ L.diagonal()[:MOMENTS])
-    return CHANGES * min(_AT_ZERO * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)
+    at_zero = _INVERSE_SIZE / math.sqrt(2.0 * math.pi)
+    return CHANGES * min(at_zero * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)
 
 
 def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
@@ -218,7 +219,7 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     mass at zero (Dickey 1971).
     """
     variance += NOTHING**2
-    log_ratio = -math.log(float(np.mean(1.0 / SIZES))) - 0.5 * (math.log(variance) + mass**2 / variance)
+    log_ratio = -math.log(_INVERSE_SIZE) - 0.5 * (math.log(variance) + mass**2 / variance)
     log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
