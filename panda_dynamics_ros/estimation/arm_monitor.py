@@ -29,13 +29,10 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
-from panda_dynamics_ros.estimation.regression import ArmTerms, Rows
+from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import sample_of
-
-BLOCK = 512
-"""Samples of a recording whose terms are in memory at a time: 1 MB."""
 
 
 @dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more

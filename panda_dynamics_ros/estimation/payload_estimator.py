@@ -69,7 +69,7 @@ from panda_dynamics_ros.estimation.regression import (
     MomentumRegression,
     Rows,
 )
-from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator
+from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
@@ -205,7 +205,6 @@ class PayloadEstimator:
         self.regression.restart()
         self._errors.restart()
         self._clock.restart()
-        self._terms.restart()
         self._residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=True)
         self._history.clear()
@@ -330,15 +329,21 @@ class PayloadEstimator:
         Raises ArgumentError: an argument is not finite, or not of shape (n,). The estimate is as it was before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        block = np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None]
-        kept, steps = self.validator.select(*block)
-        if kept.size:
-            if steps[0] <= 0.0:
-                self._terms.restart()
-            self.advance(self._terms.rows(*block), steps, 0)
-        else:
-            self.ignore()
+        self.follow(np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None])
         return self._estimate
+
+    def follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
+        """`update` with N samples that were checked: stamp (N,), and q, dq and tau (N, n), of the links."""
+        kept, steps = self.validator.select(stamp, q, dq, tau)
+        if len(kept) < len(stamp):
+            self.ignore()
+        for part in without_gaps(steps):
+            used, k = kept[part], 0
+            if steps[part][0] <= 0.0:
+                self._terms.restart()
+            rows = self._terms.rows(stamp[used], q[used], dq[used], tau[used])
+            while k < len(used):
+                k = self.advance(rows, steps[part], k)
 
     def update_state(self, state: Any) -> PayloadEstimate:
         """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""

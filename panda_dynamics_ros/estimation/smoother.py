@@ -20,8 +20,7 @@ from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL,
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
-from panda_dynamics_ros.estimation.regression import ArmTerms
-from panda_dynamics_ros.estimation.validation import without_gaps
+from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -55,14 +54,8 @@ def smooth_payloads(
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
     estimator = PayloadEstimator(robot, shape=shape, **options)
     estimator.keeps_past = True
-    kept, steps = estimator.validator.select(stamp, q, dq, tau)
-    terms = ArmTerms(robot)
-    for part in without_gaps(steps):
-        terms.restart()
-        used, j = kept[part], 0
-        rows = terms.rows(stamp[used], q[used], dq[used], tau[used])
-        while j < len(used):
-            j = estimator.advance(rows, steps[part], j)
+    for part in (slice(first, first + BLOCK) for first in range(0, len(stamp), BLOCK)):
+        estimator.follow(stamp[part], q[part], dq[part], tau[part])
     return _segments(estimator, float(stamp[0]), float(stamp[-1]), unloaded)
 
 

@@ -37,12 +37,12 @@ def test_each_output_is_that_of_its_part(panda):
     events, touched, errors = [], 0, np.zeros(7)
     for stamp, q, dq, tau in samples(panda):
         output, of_payload = whole.update(stamp, q, dq, tau), payload.update(stamp, q, dq, tau)
-        np.testing.assert_allclose(output.estimate.vector, of_payload.vector, rtol=0.0, atol=1e-4)
-        np.testing.assert_allclose(output.estimate.covariance, of_payload.covariance, rtol=0.0, atol=1e-4)
-        np.testing.assert_allclose(output.residual, payload.residual, rtol=0.0, atol=0.05)
+        np.testing.assert_array_equal(output.estimate.vector, of_payload.vector)
+        np.testing.assert_array_equal(output.estimate.covariance, of_payload.covariance)
+        np.testing.assert_array_equal(output.residual, payload.residual)
         of_dynamics = rows_of_dynamics(dynamics, stamp, q, dq, tau)
         external = of_dynamics.external_torques[0] + errors
-        np.testing.assert_allclose(output.external_torques, external, rtol=0.0, atol=1e-3)
+        np.testing.assert_allclose(output.external_torques, external, rtol=0.0, atol=1e-12)
         assert output.contact_changed == bool(of_dynamics.contacts)
         for _, contact in of_dynamics.contacts:
             assert output.contact is not None
