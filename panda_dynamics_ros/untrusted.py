@@ -15,6 +15,7 @@ from typing import Any
 
 from panda_dynamics_ros.errors import DataError, MissingDependencyError, PandaDynamicsError
 
+LARGEST_EXPANSION, FREE_EXPANSION = 200, 1 << 24  # bytes unpacked for each byte of a file, and in any case
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -37,6 +38,11 @@ def listed(names: Sequence[str], what: str, most: int = 20) -> str:
 
 exists, is_file = os.path.exists, os.path.isfile
 """Whether there is such a path, or file; a name that no file can have (too long, with a null byte) is that of none."""
+
+
+def most_unpacked(packed: int) -> int:
+    """Bytes to which a recording of `packed` bytes may unpack; a few bytes can claim any size."""
+    return max(FREE_EXPANSION, LARGEST_EXPANSION * packed)
 
 
 def read_text(path: Path, most: int) -> str:

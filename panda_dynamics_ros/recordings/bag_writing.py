@@ -19,8 +19,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.recordings.limits import LATEST_STAMP
+from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION

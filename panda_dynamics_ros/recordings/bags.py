@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import warnings
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -20,10 +19,16 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
+from panda_dynamics_ros.recordings.rosbag2 import (
+    JOINT_STATE,
+    LARGEST_JOINT_STATE,
+    MCAP_MAGIC,
+    SQLITE_MAGIC,
+    McapFile,
+    SqliteFile,
+)
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
+from panda_dynamics_ros.untrusted import exists, is_file, listed, most_unpacked, refused
 
 UNDECODED = "cannot be decoded"
 KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
@@ -31,8 +36,8 @@ EXPECTED = f"expected {KIND}"
 MCAP, SQLITE = (".mcap", ".mcap.zstd"), (".db3", ".db3.zstd")
 STORAGES = MCAP + SQLITE
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+LATEST_STAMP = 2.0**31  # s: stamps of messages end there
 BagFile = McapFile | SqliteFile
-_KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
 
 
 class RecordingWarning(UserWarning):
@@ -220,25 +225,26 @@ def _open_file(path: Path, unpacked: bool = False) -> BagFile:
     with refused(path, KIND), path.open("rb") as stream:
         beginning = stream.read(32)
     if beginning.startswith(ZSTD_MAGIC):
-        if unpacked:
-            raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
-        return _open_compressed(path)
-    for magic, kind in _KINDS.items():
-        if beginning.startswith(magic):
-            return kind(path)
-    if not beginning:
-        raise DataError(f"{path}: {EXPECTED}, got an empty file")
-    if beginning.startswith(b"#ROSBAG"):
-        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
-    got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
-    raise DataError(f"{path}: {EXPECTED}, got {got}")
+        if not unpacked:
+            return _open_compressed(path)
+        got = "a file that was compressed twice"
+    elif beginning.startswith(MCAP_MAGIC):
+        return McapFile(path)
+    elif beginning.startswith(SQLITE_MAGIC):
+        return SqliteFile(path)
+    elif beginning.startswith(b"#ROSBAG"):
+        got = "a ROS 1 bag: convert it with rosbags-convert"
+    else:
+        got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
+    raise DataError(f"{path}: {EXPECTED}, got {got if beginning else 'an empty file'}")
 
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    folder, zstd = Path(tempfile.mkdtemp(prefix="panda_dynamics_")), rosbag2.zstd()
-    unpacked = folder / path.name.removesuffix(".zstd")
-    try:
+    zstd = rosbag2.zstd()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="panda_dynamics_"))
+        unpacked = Path(folder) / path.name.removesuffix(".zstd")
         # Of a file that is cut, what can be unpacked.
         with (
             path.open("rb") as packed,
@@ -246,16 +252,14 @@ def _open_compressed(path: Path) -> BagFile:
             unpacked.open("wb") as target,
             suppress(zstd.ZstdError, EOFError),
         ):
-            while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
+            while block := source.read1(1 << 20):  # `read` would keep what it has when the end is missing
                 target.write(block)
                 if target.tell() > most_unpacked(packed.tell()):
-                    size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
+                    size = f"{packed.tell()} bytes that unpack to more than {target.tell() >> 20} MiB"
                     raise DataError(f"{path}: {EXPECTED}, got {size}")
-        file = _open_file(unpacked, unpacked=True)
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, DataError):
+        try:
+            file = _open_file(unpacked, unpacked=True)
+        except DataError as error:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
-        raise
-    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(file, stack.pop_all().close)
     return file

@@ -17,8 +17,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, SampleStream
-from panda_dynamics_ros.recordings.limits import LATEST_STAMP
+from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample, JointStateStream, SampleStream
 from panda_dynamics_ros.recordings.table_files import TableStream, is_table
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

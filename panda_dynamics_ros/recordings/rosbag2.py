@@ -20,15 +20,13 @@ from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings.limits import (
-    LARGEST_JOINT_STATE,
-    LARGEST_RECORD,
-    LARGEST_TOPIC_COUNT,
-    most_unpacked,
-)
-from panda_dynamics_ros.untrusted import import_optional
+from panda_dynamics_ros.untrusted import import_optional, most_unpacked
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+# A file may claim any size; recorders write far less: chunks of 1 to 8 MiB, and 3,000 bytes for 64 joints.
+LARGEST_RECORD = 1 << 28  # bytes of a record of an MCAP file, packed, and of a chunk's records, unpacked
+LARGEST_JOINT_STATE = 1 << 16  # bytes of one message that is to be decoded
+LARGEST_TOPIC_COUNT = 10_000  # topics of a bag, datasets and groups of an HDF5 file
 MCAP_MAGIC, SQLITE_MAGIC = b"\x89MCAP0\r\n", b"SQLite format 3\0"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0F
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content

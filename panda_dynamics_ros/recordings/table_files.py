@@ -28,11 +28,13 @@ from panda_dynamics_ros.recordings.columns import (
     found_columns,
     take,
 )
-from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
+from panda_dynamics_ros.recordings.rosbag2 import LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.untrusted import import_optional, is_file, listed, most_unpacked, read_npz, refused
 
 EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
+LARGEST_TABLE = 1 << 30  # bytes of its numbers, all in memory: 100 minutes of seven joints at 1 kHz
+LONGEST_LINE = 1 << 16  # characters in a line of a CSV file: some 4,000 columns
 WRONG_LENGTH = "wrong number of cells"
 NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")
