@@ -6,7 +6,7 @@ sources    recordings in files, folders and globs
 worker     a process that annotates one recording after the other, and may die
 job        all of it together, on this machine or on a Dask cluster
 
-What a recording says belongs to `recordings.findings`; here it becomes rows.
+What a recording says belongs to `recordings.replay`; here it becomes rows.
 """
 
 from panda_dynamics_ros.annotation.job import annotate_recordings

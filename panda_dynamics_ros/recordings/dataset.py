@@ -35,8 +35,6 @@ EXAMPLE = Path(__file__).with_name("example.csv.gz")
 
 BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
 
-ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
-
 
 def load_dataset(
     path: str | Path,
@@ -71,9 +69,10 @@ def load_dataset(
     Raises ArgumentError: several arms fit.
     """
     blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns)
-    parts = list(blocks)
-    arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
-    whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
+    parts, whole = list(blocks), dict[str, Any]()
+    for name in ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext"):
+        arrays = [getattr(part, name) for part in parts]
+        whole[name] = None if arrays[0] is None else np.concatenate(arrays)
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.stream.notes)
 
 

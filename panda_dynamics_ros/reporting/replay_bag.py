@@ -9,8 +9,8 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.recordings import bag_writing, rosbag2
-from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic
+from panda_dynamics_ros.recordings import rosbag2
+from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
@@ -29,8 +29,6 @@ TOPICS = (
     OfferedTopic("/payload_estimator/payload", INERTIA, latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", MULTI_ARRAY),
 )
-BLOCK = 10_000
-"""Samples that are converted at once: some 15 MB of messages."""
 
 
 def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwrite: bool = False) -> Path:
@@ -39,7 +37,7 @@ def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwr
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
     of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
+    return write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
