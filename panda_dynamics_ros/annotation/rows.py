@@ -128,23 +128,22 @@ def _recording(found: Findings) -> Row:
 
 
 def _payloads(found: Findings) -> list[Row]:
-    rows = []
-    for each in found.payloads:
-        estimate, known = each.estimate, each.estimate.com_is_known
-        row = {
+    return [
+        {
             "kind": PAYLOAD,
             "start_s": each.start - found.start,
             "end_s": each.end - found.start,
             "carried": estimate.is_carried,
             "mass_kg": estimate.mass,
             "mass_std_kg": float(estimate.std[0]),
-            "com_m": estimate.com.tolist() if known else None,
-            "com_std_m": estimate.com_std.tolist() if known else None,
-            "inertia_kgm2": six_from_symmetric(estimate.inertia).tolist() if known else None,
+            "com_m": estimate.com.tolist() if estimate.com_is_known else None,
+            "com_std_m": estimate.com_std.tolist() if estimate.com_is_known else None,
+            "inertia_kgm2": six_from_symmetric(estimate.inertia).tolist() if estimate.com_is_known else None,
             "status": estimate.status,
         }
-        rows.append(row)
-    return rows
+        for each in found.payloads
+        for estimate in [each.estimate]
+    ]
 
 
 def _contacts(found: Findings) -> list[Row]:

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
-from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
@@ -41,6 +40,19 @@ ROBOT = "robot.yaml"
 
 class WorkerError(PandaDynamicsError, RuntimeError):
     """Workers cannot be started, or the cluster is gone: no recording is to blame."""
+
+
+class Source(NamedTuple):
+    """A recording to annotate: its path, the size of its files in bytes, and a text that changes with them."""
+
+    path: str
+    bytes: int
+    version: str
+
+    @property
+    def arm(self) -> str:
+        """The arm that was recorded, by the name of the folder."""
+        return Path(self.path).absolute().parent.name
 
 
 class Task(NamedTuple):
