@@ -23,10 +23,9 @@ from panda_dynamics_ros.recordings.bags import STORAGES
 from panda_dynamics_ros.recordings.table_files import TABLES
 from panda_dynamics_ros.untrusted import import_optional
 
-ENDINGS = (*STORAGES, *(ending for endings in TABLES for ending in endings))
+ENDINGS = (*STORAGES, *TABLES)
 METADATA = "metadata.yaml"
-SAVING_S = 60.0
-"""The table is written so often: a run that is killed loses no more."""
+SAVING_S = 60.0  # between two savings of the table: a run that is killed loses no more
 PATIENCE_WITH_SCHEDULER = "20s"
 
 

@@ -19,9 +19,7 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.untrusted import import_optional, refused, replacing
 
-Row = dict[str, Any]
-"""A row by column; what is absent is empty."""
-
+Row = dict[str, Any]  # by column; what is absent is empty
 RECORDING, PAYLOAD, CONTACT = "recording", "payload", "contact"
 
 
@@ -160,9 +158,6 @@ def _contacts(found: Findings) -> list[Row]:
         for event in found.events
         if event.kind == CONTACT
     ]
-
-
-# ---- the file -------------------------------------------------------------------------------------------------------
 
 
 def parquet() -> Any:

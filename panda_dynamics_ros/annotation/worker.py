@@ -6,8 +6,6 @@ which is this module run as a program. It reads JSON lines: a `Task`, then a `So
 lines: that it is ready, then the rows of each.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib
@@ -72,7 +70,7 @@ class Task(NamedTuple):
     memory_gib: float = 4.0
 
     @classmethod
-    def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
+    def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> "Task":
         """The task for a robot; RobotDescriptionError where a link of it cannot exist."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
             write_robot(robot, Path(folder) / ROBOT)

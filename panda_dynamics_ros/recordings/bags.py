@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 import warnings
@@ -69,23 +67,6 @@ class JointStateSample:
         return to_nanoseconds(self.stamp) if self.recorded_ns is None else self.recorded_ns
 
 
-def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
-    """The joint states of a recording, one after the other.
-
-    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
-    topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
-        name ends in joint_states and that has most messages is taken.
-    Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
-        a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
-        reception are taken instead, for all samples, and noted.
-    Raises DataFileNotFoundError: there is no such file.
-    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
-        from.
-    Raises MissingDependencyError: rosbags is not installed.
-    """
-    return JointStateStream(checks.path(path, "path"), topic)
-
-
 class SampleStream(Iterator[JointStateSample]):
     """The samples of a file or folder, in its order.
 
@@ -140,7 +121,7 @@ class JointStateStream(SampleStream):
             for time, data in file.messages(self.topic):
                 try:
                     message = _decode(data)
-                except rosbag2.decoding_errors() as error:
+                except Exception as error:  # of a library, over bytes that are no message
                     undecoded, reason = undecoded + 1, f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
                     continue
                 decoded += 1
@@ -150,6 +131,23 @@ class JointStateStream(SampleStream):
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
                 self._note(f"{file.path.name} is not whole ({file.damage}), {decoded} joint states of it were read")
+
+
+def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
+    """The joint states of a recording, one after the other.
+
+    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
+    topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
+        name ends in joint_states and that has most messages is taken.
+    Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
+        a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
+        reception are taken instead, for all samples, and noted.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
+        from.
+    Raises MissingDependencyError: rosbags is not installed.
+    """
+    return JointStateStream(checks.path(path, "path"), topic)
 
 
 def _nanoseconds(message: Any) -> int:
@@ -164,9 +162,6 @@ def _decode(data: bytes) -> Any:
         if not decompressor.eof:
             raise ValueError(f"a message that is cut off, or unpacks to more than {LARGEST_JOINT_STATE} bytes")
     return rosbag2.typestore().deserialize_cdr(data, JOINT_STATE)
-
-
-# ---- which topic ------------------------------------------------------------------------------------------------
 
 
 def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
@@ -189,9 +184,6 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if len(most) != 1:
         raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {offered}")
     return most[0]
-
-
-# ---- which files ------------------------------------------------------------------------------------------------
 
 
 def _open_recording(path: Path) -> list[BagFile]:

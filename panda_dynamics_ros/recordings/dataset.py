@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of an arm as arrays: from rosbag2 or CSV, with what was left out counted by reason."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +16,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample, JointStateStream, SampleStream
-from panda_dynamics_ros.recordings.table_files import TableStream, is_table
+from panda_dynamics_ros.recordings.table_files import TABLES, TableStream
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
@@ -60,7 +58,7 @@ def load_dataset(
     topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
-        tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
+        tau=torque_#" (see `recordings.table_files`); left out, the names above, or those of libfranka's logToCSV,
         panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated. Episodes
         (a column `episode_index`) follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
@@ -99,7 +97,7 @@ class SampleBlocks:
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
         path = checks.path(path, "path")
-        of_table = is_table(path) and (is_file(path) or not exists(path))
+        of_table = path.name.lower().endswith(tuple(TABLES)) and (is_file(path) or not exists(path))
         self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
         self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
@@ -133,11 +131,9 @@ class SampleBlocks:
             try:
                 mapping = self._mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
-                if not math.isfinite(sample.stamp):
-                    raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
-                if abs(sample.stamp) >= LATEST_STAMP:
-                    got = f"{sample.stamp:g}: ns, us or ms?"
-                    raise SampleError(f"stamp: expected s, below 2^31, got {got}", NOT_SECONDS)
+                if not abs(sample.stamp) < LATEST_STAMP:
+                    reason = NOT_SECONDS if math.isfinite(sample.stamp) else NOT_FINITE
+                    raise SampleError(f"stamp: expected s, below 2^31 (not ns, us or ms), got {sample.stamp:g}", reason)
                 if self._gate is not None:
                     self._gate.check(sample.stamp, *fields)
             except SampleError as error:

@@ -4,8 +4,6 @@
 `replay`, `batch`, the demo and their summaries all take it from here, so that a recording has one truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +28,7 @@ from panda_dynamics_ros.robot.joint_mapping import name_conflict
 LISTED = 6  # events in the representation of a result
 BY_PAYLOAD = "payload"  # `Contact.ended_by` of a pick or release, which touches the arm until the payload is known
 AT_ONCE = 2048  # samples that the pipeline gets at once; in between, `replay` reports progress
-REMEMBERED = 100
-"""Estimates that are kept, 2 s of them: a change is detected after its onset, and the payload before it ended there."""
+REMEMBERED = 100  # estimates, 2 s of them: what ends at a change's onset is told by the last one before
 _DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -308,7 +305,7 @@ class Replay(Findings):
 def replay(
     data: JointDataset,
     robot: RobotModel,
-    progress: Callable[[int, int, PayloadEstimate], None] | None = None,
+    progress: Callable[[int, int, PayloadEstimate], None] = lambda *_: None,
     **options: Any,
 ) -> Replay:
     """What the nodes would publish over `data`.
@@ -332,8 +329,7 @@ def replay(
         published |= {first + k: estimate for k, estimate, is_due in found.estimates if is_due}
         for k, contact in found.contacts:
             touched[first + k :] = contact.link if contact.lasts else 0
-        if progress is not None:
-            progress(min(first + AT_ONCE, count), count, estimates[-1][1])
+        progress(min(first + AT_ONCE, count), count, estimates[-1][1])
     lengths = np.diff([*(k for k, _ in estimates), count])
 
     def held(name: str) -> NDArray[Any]:
@@ -352,11 +348,8 @@ def replay(
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
-        mass=held("mass"),
         mass_std=held("std")[:, 0],
-        com=held("com"),
-        com_std=held("com_std"),
-        com_is_known=held("com_is_known"),
+        **{name: held(name) for name in ("mass", "com", "com_std", "com_is_known")},
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         joint_offsets=arm_errors.offset,

@@ -67,13 +67,6 @@ def zstd() -> ModuleType:
         return module("backports.zstd")
 
 
-@cache
-def decoding_errors() -> tuple[type[Exception], ...]:
-    """What the decoder raises for bytes that are not a message."""
-    errors = (AssertionError, LookupError, TypeError, ValueError, struct.error)
-    return (*errors, module("rosbags.serde").SerdeError, zstd().ZstdError)
-
-
 # ---- MCAP, https://mcap.dev/spec -----------------------------------------------------------------------------------
 
 

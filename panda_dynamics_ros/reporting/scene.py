@@ -4,8 +4,6 @@
 `nodes/markers.py` draws a scene as RViz markers, `web_view` in a page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
