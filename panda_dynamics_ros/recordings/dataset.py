@@ -102,8 +102,7 @@ class SampleBlocks:
         self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size
-        self._mapping: JointMapping | None = None
-        self._names_seen: set[tuple[str, ...]] = set()
+        self._mappings: dict[tuple[str, ...], JointMapping] = {}  # of all names that came; one and the same
         self.rejected, self._example = Counter[str](), ""
 
     def __iter__(self) -> Iterator[JointDataset]:
@@ -145,16 +144,14 @@ class SampleBlocks:
 
     def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
         """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""
-        if self._mapping is None:
-            self._mapping = JointMapping(resolve_joint_names(names, self._wanted, self._arm_prefix))
-        if names not in self._names_seen:
-            self._names_seen.add(names)
-            one = self._mapping.joint_names
-            other = resolve_joint_names(sorted(set().union(*self._names_seen)), self._wanted, self._arm_prefix)
-            if other != one:
-                choice = f"{one[0]} and {other[0]} to choose from"
+        if names not in self._mappings:
+            arm = resolve_joint_names(sorted(set(names).union(*self._mappings)), self._wanted, self._arm_prefix)
+            mapping = next(iter(self._mappings.values()), JointMapping(arm))
+            if arm != mapping.joint_names:
+                choice = f"{mapping.joint_names[0]} and {arm[0]} to choose from"
                 raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")
-        return self._mapping
+            self._mappings[names] = mapping
+        return self._mappings[names]
 
     def _in_order(self, samples: Iterator[JointStateSample]) -> Iterator[JointStateSample]:
         """Those whose stamps come after all before them; the others are counted as rejected."""

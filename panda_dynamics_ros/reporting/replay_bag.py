@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the nodes would have published over a recording, topic by topic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
@@ -41,39 +40,25 @@ def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwr
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
+    """Messages in the order of `TOPICS`: of each sample, then of each estimate that was published."""
+    names, (base, flange) = {"name": list(data.names)}, ({"frame_id": link_name(data.names, k)} for k in (0, 8))
     stamp_ns = data.stamp_ns
     for start in range(0, len(stamp_ns), BLOCK):
         part = slice(start, start + BLOCK)
+        at, T = stamp_ns[part], result.pose[part]
         first, last = np.searchsorted(result.published, [part.start, part.stop])
-        published, estimates = result.published[first:last], result.estimates[first:last]
+        published, estimates = stamp_ns[result.published[first:last]], result.estimates[first:last]
+        bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
+        covariances = np.array([estimate.covariance for estimate in estimates])
         yield [
-            *_dynamics(data, part, stamp_ns[part], result),
-            *_payload(link_name(data.names, 8), stamp_ns[published], estimates),
+            Messages(at, {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}, names),
+            *(Messages(at, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
+            Messages(at, {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}, base),
+            _matrices(at, np.swapaxes(T, -1, -2), ("column", "row")),
+            Messages(at, {"wrench": result.contact_wrench[part]}, base),
+            Messages(published, {"inertia": bodies.reshape(-1, 10)}, flange),
+            _matrices(published, covariances.reshape(-1, 10, 10), ("row", "column")),
         ]
-
-
-def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Replay) -> list[Messages]:
-    """Joint states and what the node `dynamics` publishes after each."""
-    T, names, base = result.pose[part], {"name": list(data.names)}, {"frame_id": link_name(data.names, 0)}
-    states = {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}
-    pose = {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}
-    return [
-        Messages(stamp_ns, states, names),
-        *(Messages(stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
-        Messages(stamp_ns, pose, base),
-        _matrices(stamp_ns, np.swapaxes(T, -1, -2), ("column", "row")),
-        Messages(stamp_ns, {"wrench": result.contact_wrench[part]}, base),
-    ]
-
-
-def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstimate]) -> list[Messages]:
-    """What the node `payload_estimator` publishes."""
-    bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
-    covariances = np.array([estimate.covariance for estimate in estimates])
-    return [
-        Messages(stamp_ns, {"inertia": bodies.reshape(-1, 10)}, {"frame_id": frame}),
-        _matrices(stamp_ns, covariances.reshape(-1, 10, 10), ("row", "column")),
-    ]
 
 
 def _matrices(stamp_ns: Nanoseconds, values: FloatArray, labels: tuple[str, str]) -> Messages:
