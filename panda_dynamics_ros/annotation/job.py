@@ -178,11 +178,10 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
     now = task.provenance(Source("/", 0, ""))
     for row in read_table(table):
         if row["kind"] == RECORDING:
-            before = {name: row.get(name) for name in ("robot_sha256", "options", "package_version")}
-            if differing := [f"{name} {value!r:.80}" for name, value in before.items() if value != now[name]]:
-                raise ArgumentError(
-                    f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
-                )
+            checked = ("robot_sha256", "options", "package_version")
+            if differing := [f"{name} {row.get(name)!r:.80}" for name in checked if row.get(name) != now[name]]:
+                before = f"{table}: {', '.join(differing)}"
+                raise ArgumentError(f"--resume: expected the options of the earlier run ({before}), got others")
         found.setdefault(row["path"], []).append(row)
     return {path: rows for path, rows in found.items() if not rows[0].get("error")}
 

@@ -32,7 +32,6 @@ from panda_dynamics_ros.robot.yaml_file import write_robot
 from panda_dynamics_ros.untrusted import python_command
 from panda_dynamics_ros.warm_up import warm_up
 
-GIBIBYTE = 1 << 30
 ROBOT = "robot.yaml"
 
 
@@ -46,11 +45,6 @@ class Source(NamedTuple):
     path: str
     bytes: int
     version: str
-
-    @property
-    def arm(self) -> str:
-        """The arm that was recorded, by the name of the folder."""
-        return Path(self.path).absolute().parent.name
 
 
 class Task(NamedTuple):
@@ -91,7 +85,7 @@ class Task(NamedTuple):
         return {
             "kind": RECORDING,
             "path": source.path,
-            "arm": source.arm,
+            "arm": Path(source.path).absolute().parent.name,
             "version": source.version,
             "bytes": source.bytes,
             "robot_sha256": self.robot_sha256,
@@ -186,7 +180,7 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
         kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
         return task.failure(source, f"{kind}{error}")
     row = task.provenance(source) | row | {"seconds": time.perf_counter() - began}
-    return [row, *({"path": source.path, "arm": source.arm} | each for each in others)]
+    return [row, *({"path": row["path"], "arm": row["arm"]} | each for each in others)]
 
 
 def main() -> None:
@@ -206,7 +200,7 @@ def main() -> None:
     robot = task.load_robot()
     warm_up("suite", report=lambda _: None)
     # Of the data alone: maps of files and of code are not counted.
-    most = int(task.memory_gib * GIBIBYTE)
+    most = int(task.memory_gib * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     answer("ready")
     for line in sys.stdin:

@@ -92,11 +92,7 @@ def write_topics(
 
 
 def write_joint_states(
-    path: str | Path,
-    samples: Iterable[JointStateSample],
-    topic: str = "/joint_states",
-    *,
-    overwrite: bool = False,
+    path: str | Path, samples: Iterable[JointStateSample], topic: str = "/joint_states", *, overwrite: bool = False
 ) -> Path:
     """Write a rosbag2 folder (MCAP file and metadata.yaml) with the samples on one topic.
 

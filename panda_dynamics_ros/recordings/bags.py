@@ -17,18 +17,10 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.rosbag2 import (
-    JOINT_STATE,
-    LARGEST_JOINT_STATE,
-    MCAP_MAGIC,
-    SQLITE_MAGIC,
-    McapFile,
-    SqliteFile,
-)
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, LARGEST_JOINT_STATE, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.untrusted import exists, is_file, listed, most_unpacked, refused
 
-UNDECODED = "cannot be decoded"
 KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
 EXPECTED = f"expected {KIND}"
 MCAP, SQLITE = (".mcap", ".mcap.zstd"), (".db3", ".db3.zstd")
@@ -127,7 +119,7 @@ class JointStateStream(SampleStream):
                 decoded += 1
                 yield time, message
             if undecoded:
-                self.rejected[UNDECODED] += undecoded
+                self.rejected["cannot be decoded"] += undecoded
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
                 self._note(f"{file.path.name} is not whole ({file.damage}), {decoded} joint states of it were read")
@@ -220,9 +212,9 @@ def _open_file(path: Path, unpacked: bool = False) -> BagFile:
         if not unpacked:
             return _open_compressed(path)
         got = "a file that was compressed twice"
-    elif beginning.startswith(MCAP_MAGIC):
+    elif beginning.startswith(rosbag2.MCAP_MAGIC):
         return McapFile(path)
-    elif beginning.startswith(SQLITE_MAGIC):
+    elif beginning.startswith(rosbag2.SQLITE_MAGIC):
         return SqliteFile(path)
     elif beginning.startswith(b"#ROSBAG"):
         got = "a ROS 1 bag: convert it with rosbags-convert"

@@ -27,9 +27,7 @@ DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
 MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
-NOT_SECONDS = "stamp not in seconds"
-EXAMPLE = Path(__file__).with_name("example.csv.gz")
-"""A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
+EXAMPLE = Path(__file__).with_name("example.csv.gz")  # made by `python -m benchmarks.example_recording`
 
 BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
 
@@ -131,7 +129,7 @@ class SampleBlocks:
                 mapping = self._mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
                 if not abs(sample.stamp) < LATEST_STAMP:
-                    reason = NOT_SECONDS if math.isfinite(sample.stamp) else NOT_FINITE
+                    reason = "stamp not in seconds" if math.isfinite(sample.stamp) else NOT_FINITE
                     raise SampleError(f"stamp: expected s, below 2^31 (not ns, us or ms), got {sample.stamp:g}", reason)
                 if self._gate is not None:
                     self._gate.check(sample.stamp, *fields)

@@ -5,16 +5,17 @@
 """
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, PayloadEstimate, contact_wrench
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
@@ -26,9 +27,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, st
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
 LISTED = 6  # events in the representation of a result
-BY_PAYLOAD = "payload"  # `Contact.ended_by` of a pick or release, which touches the arm until the payload is known
 AT_ONCE = 2048  # samples that the pipeline gets at once; in between, `replay` reports progress
-REMEMBERED = 100  # estimates, 2 s of them: what ends at a change's onset is told by the last one before
 _DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -121,13 +120,12 @@ class Follower:
         self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
         self._estimate = self.monitor.payload_estimator.estimate
         self._since = 0  # the sample from which on it holds
-        self._shown: Counter[str] = Counter()  # samples with a problem, and its last words, by words without digits
-        self._sentences: dict[str, str] = {}
+        self._shown: dict[str, tuple[int, str]] = {}  # samples with a problem, its last words; by words without digits
         self._begin = math.nan  # of what is carried
-        self._recent: deque[PayloadEstimate] = deque(maxlen=REMEMBERED)
+        self._recent: deque[PayloadEstimate] = deque(maxlen=100)  # 2 s: a change is detected after its onset
         self._payloads: list[Carried] = []
         self._changes: list[Event] = []
-        self._touches: list[ChangeEvent] = []  # that the payload estimator noticed
+        self._touches: list[Event] = []  # that the payload estimator noticed
         self._contact: Contact | None = None  # the last one
         self._contacts: dict[float, Contact] = {}  # as last told, by their start
         self._forces: dict[float, float] = {}  # the largest of each, by its start
@@ -159,17 +157,13 @@ class Follower:
         contacts = [
             Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
             for start, each in self._contacts.items()
-            if each.ended_by != BY_PAYLOAD
+            if each.ended_by != "payload"  # a pick or release touches the arm until the payload is known
         ]
-        contacts += [
-            Event(CONTACT, touch.stamp, touch.onset)
-            for touch in self._touches
-            if not any(_is_part(touch, contact) for contact in contacts)
-        ]
+        contacts += [touch for touch in self._touches if not any(_is_part(touch, each) for each in contacts)]
         rejected = {reason: count for reason, count in dropped.items() if count}
         problem = _recording_problem(names, rejected, self.samples, self.monitor.robot)
         if not problem and self._shown:
-            problem = self._sentences[max(self._shown, key=self._shown.__getitem__)]
+            _, problem = max(self._shown.values(), key=itemgetter(0))
         elif not problem and self._estimate.status in (WAITING, SETTLING):
             problem = (
                 f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
@@ -196,7 +190,7 @@ class Follower:
         load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
         is_decided = event is not None and load is not None and event.onset <= load.stamp
         if event is not None and event.kind == CONTACT:
-            self._touches.append(event)
+            self._touches.append(Event(CONTACT, event.stamp, event.onset))
             if is_decided:  # what was a load was a push
                 self._changes.pop()
         elif event is not None and event.kind == PICK and is_decided:  # it was a weight
@@ -216,8 +210,8 @@ class Follower:
         """Count how long the sentence of the current estimate was shown, until `sample`."""
         if problem := self._estimate.problem:
             kind = problem.translate(_DIGITS)
-            self._shown[kind] += sample - self._since
-            self._sentences[kind] = problem
+            before, _ = self._shown.get(kind, (0, ""))
+            self._shown[kind] = before + sample - self._since, problem
 
     def _follow_contacts(self, found: ArmRows, q: FloatArray) -> None:
         ends = [k for k, _ in found.contacts]
@@ -232,7 +226,7 @@ class Follower:
                 self._forces[start] = float(forces.max(initial=self._forces.get(start, 0.0)))
 
 
-def _is_part(touch: ChangeEvent, contact: Event) -> bool:
+def _is_part(touch: Event, contact: Event) -> bool:
     """Whether a touch that the payload estimator noticed is the begin or the end of this contact."""
     onset = touch.onset if math.isfinite(touch.onset) else touch.stamp
     return contact.stamp <= touch.stamp and (contact.end is None or onset <= contact.end)
@@ -332,7 +326,7 @@ def replay(
         progress(min(first + AT_ONCE, count), count, estimates[-1][1])
     lengths = np.diff([*(k for k, _ in estimates), count])
 
-    def held(name: str) -> NDArray[Any]:
+    def held(name: str) -> Any:
         """Of each sample's estimate."""
         return np.repeat([getattr(estimate, name) for _, estimate in estimates], lengths, axis=0)
 

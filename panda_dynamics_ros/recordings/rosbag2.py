@@ -32,7 +32,6 @@ FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
-DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
@@ -101,7 +100,7 @@ class McapFile:
             stream.seek(len(MCAP_MAGIC))
             try:
                 yield from self._records(stream, size)
-            except DAMAGE as error:
+            except (EOFError, ValueError, LookupError, struct.error) as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
 
     def _records(self, stream: BinaryIO, size: int, is_chunk: bool = False) -> Iterator[Message]:

@@ -30,12 +30,9 @@ from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
 from panda_dynamics_ros.recordings.rosbag2 import LARGEST_TOPIC_COUNT
 from panda_dynamics_ros.untrusted import import_optional, is_file, listed, most_unpacked, read_npz, refused
 
-EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
 LARGEST_TABLE = 1 << 30  # bytes of its numbers, all in memory: 100 minutes of seven joints at 1 kHz
 LONGEST_LINE = 1 << 16  # characters in a line of a CSV file: some 4,000 columns
-WRONG_LENGTH = "wrong number of cells"
-NOT_NUMERIC = "not numeric"
 EPISODES = ("episode_index", "episode")  # columns that number the episodes; times begin anew in each
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
@@ -218,7 +215,8 @@ def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
     if not is_own:
         return f"columns: expected columns for {', '.join(fields)}, got {shown}"
     lacking = [field if field == "t" else f"{field}1" for field in fields if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(lacking)}"
+    own = "expected a header with t, q1.., dq1.., tau1.. (or --columns, columns=)"
+    return f"{own}, got {shown} without {', '.join(lacking)}"
 
 
 def _csv_table(path: Path) -> Table:
@@ -232,12 +230,12 @@ def _csv_table(path: Path) -> Table:
         places, values = [header.index(name) for name in names], array("d")
         for row in rows:
             if len(row) != len(header):
-                rejected[WRONG_LENGTH] += 1
+                rejected["wrong number of cells"] += 1
                 continue
             try:
                 values.extend([float(row[place]) for place in places])
             except ValueError:
-                rejected[NOT_NUMERIC] += 1
+                rejected["not numeric"] += 1
         return dict(zip(names, np.array(values).reshape(-1, len(names), 1).swapaxes(0, 1), strict=True))
 
     return Table(dict.fromkeys(header, 1), read, rejected)

@@ -42,9 +42,6 @@ styled = matplotlib.rc_context(
 )
 """Decorates a function that makes and saves a figure."""
 
-PayloadCurves = Replay | SmoothedHistory
-"""Has mass (N,), kg, com (N, 3), m, their standard deviations, and com_is_known (N,)."""
-
 
 def plot_replay(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
@@ -80,7 +77,7 @@ def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
 @styled
 def plot_payload(
     time: FloatArray,
-    curves: Mapping[str, PayloadCurves],
+    curves: Mapping[str, Replay | SmoothedHistory],
     path: Path,
     title: str,
     events: Sequence[tuple[float, str]] = (),

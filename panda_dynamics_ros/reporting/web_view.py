@@ -19,7 +19,7 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
-from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, Primitive, Scene, arm_scene
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, LABEL, Primitive, Scene, arm_scene
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
@@ -27,7 +27,6 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
-SOLIDS = (BOX, CYLINDER, ELLIPSOID)  # shapes of size 1, which the page scales
 UNSEEN = 0.003  # m, by which an arrow may have another length than it has
 MOST_POINTS = 800  # in the charts
 FLOOR = {
@@ -136,7 +135,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             node.position, node.wxyz = T[:3, 3], np.roll(matrix_to_quaternion(T[:3, :3]), 1)
             if primitive.shape == LABEL:
                 node.text = primitive.text
-            elif primitive.shape in SOLIDS:
+            elif primitive.shape != ARROW:  # a solid of size 1, which the page scales
                 node.scale, node.color, node.opacity = tuple(primitive.size.tolist()), rgb, opacity
 
     def _add(self, primitive: Primitive) -> Any:
