@@ -4,8 +4,6 @@
 rows       the table: its columns, the rows of one recording, its file
 worker     a process that annotates one recording after the other, and may die
 job        all of it together, on this machine or on a Dask cluster
-
-What a recording says belongs to `recordings.replay`; here it becomes rows.
 """
 
 from panda_dynamics_ros.annotation.job import annotate_recordings

@@ -113,6 +113,8 @@ class JointStateStream(SampleStream):
             for time, data in file.messages(self.topic):
                 try:
                     message = _decode(data)
+                except MemoryError:
+                    raise
                 except Exception as error:  # of a library, over bytes that are no message
                     undecoded, reason = undecoded + 1, f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
                     continue

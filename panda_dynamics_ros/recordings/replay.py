@@ -103,10 +103,9 @@ class Findings:
         if self.steps.lost:
             parts.append(f"{self.steps.lost} missing between others")
         if len(pauses := self.steps.pauses):
-            longest, count = pauses[:, 1].max(), len(pauses)
-            parts.append(
-                f"a pause of {longest:.3g} s" if count == 1 else f"{count} pauses (the longest {longest:.3g} s)"
-            )
+            longest = f"{pauses[:, 1].max():.3g} s"
+            several = f"{len(pauses)} pauses (the longest {longest})"
+            parts.append(several if len(pauses) > 1 else f"a pause of {longest}")
         return ", ".join(parts) or "nothing"
 
 

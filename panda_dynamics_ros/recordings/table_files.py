@@ -133,10 +133,9 @@ KNOWN = (
 
 
 class Table(NamedTuple):
-    """The columns of a file by name.
+    """The columns of a file by name, how many numbers a row of each has, and what reads some of them, (N, width) each.
 
-    widths: how many numbers a row of each has; read: what reads some of them, (N, width) each; rejected: rows that are
-    none, by reason.
+    `rejected` counts the rows that are none, by reason.
     """
 
     widths: dict[str, int]
@@ -247,7 +246,7 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
     with refused(path, "a CSV file"), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
         lines = _csv_lines(path, stream)
         # numpy.savetxt writes the header as a comment, and some loggers comments before it.
-        first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+        first = next((line for line in lines if not line.startswith("#") or _DELIMITER.search(line)), "")
         first = first.removeprefix("#")
         delimiter = max(",;\t", key=first.count)
         yield from csv.reader([first], delimiter=delimiter)
@@ -322,8 +321,7 @@ def _parquet_table(path: Path) -> Table:
             _check_size(path, size)
             batches.append(batch)
         table = arrow.Table.from_batches(batches, numeric)
-        names = numeric.names
-        return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in names})
+        return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in numeric.names})
 
 
 def _array(column: Any) -> Any:
