@@ -151,7 +151,9 @@ class TableStream(SampleStream):
         if not is_file(path):
             raise DataFileNotFoundError(f"{path!s:.300}: expected a table, got no such file")
         chosen = None if columns is None else column_map(columns)
-        table = next(read for ending, read in TABLES.items() if path.name.lower().endswith(ending))(path)
+        ending = next(ending for ending in TABLES if path.name.lower().endswith(ending))
+        with refused(path, f"a table in {ending}"):
+            table = TABLES[ending](path)
         self.rejected = table.rejected
         known = (each for each in KNOWN if set(NEEDED) <= set(found_columns(each, table.widths)))
         fields = self._fields(table, chosen or next(known, OWN))
@@ -171,7 +173,8 @@ class TableStream(SampleStream):
             raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
-        arrays = table.read(sorted(names))
+        with refused(self.path, "a whole table"):
+            arrays = table.read(sorted(names))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
         fields = {field: take(field, columns[field], names, arrays) for field, names in found.items()}
@@ -243,7 +246,7 @@ def _csv_table(path: Path) -> Table:
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with refused(path, "a CSV file"), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
         lines = _csv_lines(path, stream)
         # numpy.savetxt writes the header as a comment, and some loggers comments before it.
         first = next((line for line in lines if not line.startswith("#") or _DELIMITER.search(line)), "")
@@ -279,41 +282,39 @@ def _check_size(path: Path, size: int) -> None:
 
 def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    return _of_arrays(path, "an npz file of plain arrays", read_npz(path, _largest(path)))
+    return _of_arrays(path, read_npz(path, _largest(path)))
 
 
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
-    h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
-    with refused(path, kind):
-        items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
-        while items:
-            name, item = items.popleft()
-            if (address := h5py.h5o.get_info(item.id).addr) in seen:
-                continue
-            seen.add(address)
-            if len(seen) + len(items) > LARGEST_TOPIC_COUNT:
-                raise DataError(f"{path}: expected at most {LARGEST_TOPIC_COUNT} datasets and groups, got more")
-            if isinstance(item, h5py.Group):
-                own = (each for each in item if isinstance(item.get(each, getlink=True), h5py.HardLink))
-                items.extend((f"{name}/{each}".lstrip("/"), item[each]) for each in islice(own, LARGEST_TOPIC_COUNT))
-            # Datasets that lie in other files, or are put together from them, are no part of this one.
-            elif isinstance(item, h5py.Dataset) and item.shape and not item.is_virtual and item.external is None:
-                _check_size(path, math.prod(item.chunks or ()) * item.dtype.itemsize)  # whole chunks are unpacked
-                found[name] = item
-    return _of_arrays(path, kind, found)
+    h5py, found = import_optional("h5py", EXTRA), dict[str, Any]()
+    items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
+    while items:
+        name, item = items.popleft()
+        if (address := h5py.h5o.get_info(item.id).addr) in seen:
+            continue
+        seen.add(address)
+        if len(seen) + len(items) > LARGEST_TOPIC_COUNT:
+            raise DataError(f"{path}: expected at most {LARGEST_TOPIC_COUNT} datasets and groups, got more")
+        if isinstance(item, h5py.Group):
+            own = (each for each in item if isinstance(item.get(each, getlink=True), h5py.HardLink))
+            items.extend((f"{name}/{each}".lstrip("/"), item[each]) for each in islice(own, LARGEST_TOPIC_COUNT))
+        # Datasets that lie in other files, or are put together from them, are no part of this one.
+        elif isinstance(item, h5py.Dataset) and item.shape and not item.is_virtual and item.external is None:
+            _check_size(path, math.prod(item.chunks or ()) * item.dtype.itemsize)  # whole chunks are unpacked
+            found[name] = item
+    return _of_arrays(path, found)
 
 
 def _parquet_table(path: Path) -> Table:
     """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
-    kind = "a Parquet file"
     arrow, parquet = import_optional("pyarrow", EXTRA), import_optional("pyarrow.parquet", EXTRA)
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
         return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
-    with refused(path, kind), parquet.ParquetFile(path) as file:
+    with parquet.ParquetFile(path) as file:
         numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
         batches, size = [], 0
         for batch in file.iter_batches(ROWS, columns=numeric.names):  # Arrow aborts at forged sizes
@@ -321,7 +322,7 @@ def _parquet_table(path: Path) -> Table:
             _check_size(path, size)
             batches.append(batch)
         table = arrow.Table.from_batches(batches, numeric)
-        return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in numeric.names})
+        return _of_arrays(path, {name: _array(table[name].combine_chunks()) for name in numeric.names})
 
 
 def _array(column: Any) -> Any:
@@ -333,14 +334,13 @@ def _array(column: Any) -> Any:
     return flat.reshape(len(column), lengths.pop()) if len(lengths) == 1 else np.zeros((0, 0, 0))
 
 
-def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
+def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:
     """The arrays that are columns of numbers."""
     columns = {name: each for name, each in arrays.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
-        with refused(path, kind):
-            _check_size(path, sum(8 * columns[name].size for name in names))
-            return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
+        _check_size(path, sum(8 * columns[name].size for name in names))
+        return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
     return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())
 
