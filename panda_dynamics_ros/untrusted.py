@@ -15,7 +15,6 @@ from typing import Any
 
 from panda_dynamics_ros.errors import DataError, MissingDependencyError, PandaDynamicsError
 
-LARGEST_EXPANSION, FREE_EXPANSION = 200, 1 << 24  # bytes unpacked for each byte of a file, and in any case
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -41,8 +40,8 @@ exists, is_file = os.path.exists, os.path.isfile
 
 
 def most_unpacked(packed: int) -> int:
-    """Bytes to which a recording of `packed` bytes may unpack; a few bytes can claim any size."""
-    return max(FREE_EXPANSION, LARGEST_EXPANSION * packed)
+    """Bytes to which a recording may unpack, whatever it claims: 200 for each byte of the file, or 16 MiB."""
+    return max(1 << 24, 200 * packed)
 
 
 def read_text(path: Path, most: int) -> str:

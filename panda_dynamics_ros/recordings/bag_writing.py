@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages written as a rosbag2 recording, one after the other or thousands at once.
+"""Messages written as a rosbag2 recording, thousands at once.
 
 Messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of them
 is serialised with numbers that stand for the runs, and its bytes are repeated with others in their places.

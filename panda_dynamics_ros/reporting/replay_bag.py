@@ -16,16 +16,15 @@ from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
 
-POSE, WRENCH, INERTIA = (f"geometry_msgs/msg/{name}Stamped" for name in ("Pose", "Wrench", "Inertia"))
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 TORQUES = ("gravity_torques", "coriolis_torques", "external_torques")
 TOPICS = (
     OfferedTopic("/joint_states", JOINT_STATE),
     *(OfferedTopic(f"/panda_dynamics/{name}", JOINT_STATE) for name in TORQUES),
-    OfferedTopic("/panda_dynamics/current_pose", POSE),
+    OfferedTopic("/panda_dynamics/current_pose", "geometry_msgs/msg/PoseStamped"),
     OfferedTopic("/panda_dynamics/o_t_ee", MULTI_ARRAY),
-    OfferedTopic("/panda_dynamics/contact_wrench", WRENCH),
-    OfferedTopic("/payload_estimator/payload", INERTIA, latched=True),
+    OfferedTopic("/panda_dynamics/contact_wrench", "geometry_msgs/msg/WrenchStamped"),
+    OfferedTopic("/payload_estimator/payload", "geometry_msgs/msg/InertiaStamped", latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", MULTI_ARRAY),
 )
 

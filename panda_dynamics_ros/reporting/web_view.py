@@ -118,26 +118,23 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             )
             self._points.append(chart_point(time_s, estimate))
             mass, com = chart_columns(self._points)
-            title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
-            self._draw("mass", mass, title, curves, bands=({"series": (2, 1), "fill": BAND},))
-            title = "centre of mass, mm (x red, y green, z blue)"
-            self._draw("com", com, title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+            curves, band = [(BAND, 1), (BAND, 1), (BLUE, 2)], {"series": (2, 1), "fill": BAND}
+            self._draw("payload mass, kg (95 % band)", mass, curves, bands=(band,))
+            self._draw("centre of mass, mm (x red, y green, z blue)", com, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
         while not self._server.get_clients():
             time.sleep(PERIOD)
 
-    def _draw(
-        self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any
-    ) -> None:
+    def _draw(self, title: str, columns: Sequence[FloatArray], curves: list[tuple[str, int]], **more: Any) -> None:
         """Columns over time. A chart is made when there is something to draw: one that began with nan stays empty."""
-        if name in self._charts:
-            self._charts[name].data = columns
+        if title in self._charts:
+            self._charts[title].data = columns
         elif len(columns[0]) > 0:
             series = ({}, *({"stroke": colour, "width": width, "points": {"show": False}} for colour, width in curves))
             more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
-            self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
+            self._charts[title] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
     def _show_scene(self, scene: Scene) -> None:
         """Send new primitives, and of those that are there what has changed: one sent anew would stay where it was."""
