@@ -39,6 +39,11 @@ exists, is_file = os.path.exists, os.path.isfile
 """Whether there is such a path, or file; a name that no file can have (too long, with a null byte) is that of none."""
 
 
+def most_unpacked(packed: int) -> int:
+    """Bytes to which a recording may unpack, whatever it claims: 200 for each byte of the file, or 16 MiB."""
+    return max(1 << 24, 200 * packed)
+
+
 def read_text(path: Path, most: int) -> str:
     """The text of a file, also of one that is compressed by gzip, of at most so many bytes when it is unpacked.
 

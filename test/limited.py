@@ -47,7 +47,7 @@ def _readers() -> dict[str, Any]:
     from panda_dynamics_ros.recordings import rosbag2
     from panda_dynamics_ros.simulation.motions import read_motion
 
-    rosbag2.typestore(), rosbag2.zstd(), rosbag2.decoding_errors()
+    rosbag2.typestore(), rosbag2.zstd()
     robot = load_robot("panda")
     return {
         "dataset": lambda path: f"{len(load_dataset(path).stamp)} samples",

@@ -2,11 +2,8 @@
 """Thousands of recordings as one table: what was carried and touched, when, and how good the torques are.
 
 rows       the table: its columns, the rows of one recording, its file
-sources    recordings in files, folders and globs
 worker     a process that annotates one recording after the other, and may die
 job        all of it together, on this machine or on a Dask cluster
-
-What a recording says belongs to `recordings.findings`; here it becomes rows.
 """
 
 from panda_dynamics_ros.annotation.job import annotate_recordings

@@ -5,6 +5,8 @@ A pool of threads, each with a worker process, or a Dask cluster runs `annotate_
 """
 
 import contextlib
+import glob
+import hashlib
 import json
 import os
 import time
@@ -15,13 +17,15 @@ from pathlib import Path
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, parquet, read_table, write_table
-from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, end_workers
+from panda_dynamics_ros.annotation.worker import Source, Task, WorkerError, annotate_in_worker, end_workers
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.recordings.bags import STORAGES
+from panda_dynamics_ros.recordings.table_files import TABLES
 from panda_dynamics_ros.untrusted import import_optional
 
-SAVING_S = 60.0
-"""The table is written so often: a run that is killed loses no more."""
+ENDINGS = (*STORAGES, *TABLES)
+METADATA = "metadata.yaml"
+SAVING_S = 60.0  # between two savings of the table: a run that is killed loses no more
 PATIENCE_WITH_SCHEDULER = "20s"
 
 
@@ -174,10 +178,43 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
     now = task.provenance(Source("/", 0, ""))
     for row in read_table(table):
         if row["kind"] == RECORDING:
-            before = {name: row.get(name) for name in ("robot_sha256", "options", "package_version")}
-            if differing := [f"{name} {value!r:.80}" for name, value in before.items() if value != now[name]]:
-                raise ArgumentError(
-                    f"--resume: expected the options of the earlier run ({table}: {', '.join(differing)}), got others"
-                )
+            checked = ("robot_sha256", "options", "package_version")
+            if differing := [f"{name} {row.get(name)!r:.80}" for name in checked if row.get(name) != now[name]]:
+                before = f"{table}: {', '.join(differing)}"
+                raise ArgumentError(f"--resume: expected the options of the earlier run ({before}), got others")
         found.setdefault(row["path"], []).append(row)
     return {path: rows for path, rows in found.items() if not rows[0].get("error")}
+
+
+def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
+    """The recordings at `paths`, in order of their names, each once.
+
+    paths: files; folders, which are searched to the bottom; and globs. A folder with a metadata.yaml is one
+        recording. Any other file that ends like a recording is one of its own.
+    Raises ArgumentError: there is nothing at a path.
+    """
+    found: dict[str, Source] = {}
+    for path in map(str, paths):
+        tops = [Path(path)] if Path(path).exists() else [Path(each) for each in glob.glob(path, recursive=True)]  # noqa: PTH207
+        files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
+        sources = {source.path: source for source in _sources(files)}
+        if not sources:
+            raise ArgumentError(f"PATHS: expected recordings ({', '.join(ENDINGS)}) at {path}, got none")
+        found |= sources
+    return [found[path] for path in sorted(found)]
+
+
+def _sources(files: set[Path]) -> Iterator[Source]:
+    """Those of recordings, with storages beside a metadata.yaml as one."""
+    members: dict[Path, list[Path]] = {}
+    for file in sorted(files):
+        name = file.name.lower()
+        if name.endswith(STORAGES) and (metadata := file.with_name(METADATA)) in files:
+            members.setdefault(file.parent, [metadata]).append(file)
+        elif name.endswith(ENDINGS):
+            members[file] = [file]
+    for path, parts in members.items():
+        stats = [file.stat() for file in sorted(parts)]
+        states = "\n".join(f"{each.st_size}-{each.st_mtime_ns}" for each in stats)
+        version = hashlib.sha256(states.encode()).hexdigest()[:16]
+        yield Source(str(path), sum(each.st_size for each in stats), version)

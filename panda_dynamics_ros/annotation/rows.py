@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.recordings.dataset import SampleBlocks
-from panda_dynamics_ros.recordings.findings import Findings, Follower
+from panda_dynamics_ros.recordings.replay import Findings, Follower
 from panda_dynamics_ros.recordings.table_files import EXTRA
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.untrusted import import_optional, refused, replacing
 
-Row = dict[str, Any]
-"""A row by column; what is absent is empty."""
-
+Row = dict[str, Any]  # by column; what is absent is empty
 RECORDING, PAYLOAD, CONTACT = "recording", "payload", "contact"
 
 
@@ -128,23 +126,22 @@ def _recording(found: Findings) -> Row:
 
 
 def _payloads(found: Findings) -> list[Row]:
-    rows = []
-    for each in found.payloads:
-        estimate, known = each.estimate, each.estimate.com_is_known
-        row = {
+    return [
+        {
             "kind": PAYLOAD,
             "start_s": each.start - found.start,
             "end_s": each.end - found.start,
             "carried": estimate.is_carried,
             "mass_kg": estimate.mass,
             "mass_std_kg": float(estimate.std[0]),
-            "com_m": estimate.com.tolist() if known else None,
-            "com_std_m": estimate.com_std.tolist() if known else None,
-            "inertia_kgm2": six_from_symmetric(estimate.inertia).tolist() if known else None,
+            "com_m": estimate.com.tolist() if estimate.com_is_known else None,
+            "com_std_m": estimate.com_std.tolist() if estimate.com_is_known else None,
+            "inertia_kgm2": six_from_symmetric(estimate.inertia).tolist() if estimate.com_is_known else None,
             "status": estimate.status,
         }
-        rows.append(row)
-    return rows
+        for each in found.payloads
+        for estimate in [each.estimate]
+    ]
 
 
 def _contacts(found: Findings) -> list[Row]:
@@ -161,9 +158,6 @@ def _contacts(found: Findings) -> list[Row]:
         for event in found.events
         if event.kind == CONTACT
     ]
-
-
-# ---- the file -------------------------------------------------------------------------------------------------------
 
 
 def parquet() -> Any:

@@ -6,8 +6,6 @@ which is this module run as a program. It reads JSON lines: a `Task`, then a `So
 lines: that it is ready, then the rows of each.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib
@@ -27,7 +25,6 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
-from panda_dynamics_ros.annotation.sources import Source
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
@@ -35,12 +32,19 @@ from panda_dynamics_ros.robot.yaml_file import write_robot
 from panda_dynamics_ros.untrusted import python_command
 from panda_dynamics_ros.warm_up import warm_up
 
-GIBIBYTE = 1 << 30
 ROBOT = "robot.yaml"
 
 
 class WorkerError(PandaDynamicsError, RuntimeError):
     """Workers cannot be started, or the cluster is gone: no recording is to blame."""
+
+
+class Source(NamedTuple):
+    """A recording to annotate: its path, the size of its files in bytes, and a text that changes with them."""
+
+    path: str
+    bytes: int
+    version: str
 
 
 class Task(NamedTuple):
@@ -60,7 +64,7 @@ class Task(NamedTuple):
     memory_gib: float = 4.0
 
     @classmethod
-    def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> Task:
+    def of(cls, robot: RobotDescription, options: dict[str, Any], **limits: float) -> "Task":
         """The task for a robot; RobotDescriptionError where a link of it cannot exist."""
         with tempfile.TemporaryDirectory(prefix="panda_dynamics_") as folder:
             write_robot(robot, Path(folder) / ROBOT)
@@ -81,7 +85,7 @@ class Task(NamedTuple):
         return {
             "kind": RECORDING,
             "path": source.path,
-            "arm": source.arm,
+            "arm": Path(source.path).absolute().parent.name,
             "version": source.version,
             "bytes": source.bytes,
             "robot_sha256": self.robot_sha256,
@@ -176,7 +180,7 @@ def annotate_source(task: Task, robot: RobotModel, source: Source, progress: Cal
         kind = "" if isinstance(error, PandaDynamicsError | OSError) else f"{type(error).__name__}: "
         return task.failure(source, f"{kind}{error}")
     row = task.provenance(source) | row | {"seconds": time.perf_counter() - began}
-    return [row, *({"path": source.path, "arm": source.arm} | each for each in others)]
+    return [row, *({"path": row["path"], "arm": row["arm"]} | each for each in others)]
 
 
 def main() -> None:
@@ -196,7 +200,7 @@ def main() -> None:
     robot = task.load_robot()
     warm_up("suite", report=lambda _: None)
     # Of the data alone: maps of files and of code are not counted.
-    most = int(task.memory_gib * GIBIBYTE)
+    most = int(task.memory_gib * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     answer("ready")
     for line in sys.stdin:

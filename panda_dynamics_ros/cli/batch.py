@@ -9,8 +9,7 @@ from rich.progress import DownloadColumn, TimeElapsedColumn
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings, cores
-from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.worker import Task
+from panda_dynamics_ros.annotation.worker import Source, Task
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 

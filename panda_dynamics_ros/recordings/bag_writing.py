@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages written as a rosbag2 recording, one after the other or thousands at once.
+"""Messages written as a rosbag2 recording, thousands at once.
 
 Messages of one topic differ in their stamp and in runs of doubles only, so that all have the same length: one of them
 is serialised with numbers that stand for the runs, and its bytes are repeated with others in their places.
@@ -8,7 +8,7 @@ is serialised with numbers that stand for the runs, and its bytes are repeated w
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,14 +19,14 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.recordings.limits import LATEST_STAMP
+from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
 
 Nanoseconds = NDArray[np.int64]
 
+BLOCK = 10_000  # samples that are converted at once: up to 15 MB of messages
 STAMP = slice(4, 12)  # place of seconds and nanoseconds: behind the encapsulation
 RECORDING_FILE = re.compile(r"metadata\.yaml|.*\.(mcap|db3)(\.zstd|-wal|-shm)?")
 
@@ -58,63 +58,15 @@ def write_topics(
     blocks: Iterable[Sequence[Messages]],
     *,
     overwrite: bool = False,
+    compressed: bool = True,
 ) -> Path:
     """Write a rosbag2 folder (MCAP file and metadata.yaml) with the messages of several topics.
 
-    Topics are offered as reliable; chunks are compressed. `blocks` follow each other in time, each with the messages of
-    every topic in the order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
-    Raises ArgumentError: a header's stamp is not a time from 0 to 2^31 s.
+    Topics are offered as reliable. `blocks` follow each other in time, each with the messages of every topic in the
+    order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
-    with _writer(path, overwrite, compressed=True) as (writer, file):
-        types = rosbag2.typestore()
-        connections = [
-            writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
-            for topic in topics
-        ]
-        for block in blocks:
-            times = np.concatenate([messages.stamp_ns for messages in block])
-            sources = np.repeat(np.arange(len(block)), [len(messages.stamp_ns) for messages in block])
-            upcoming = [iter(_serialised(topic.type, each)) for topic, each in zip(topics, block, strict=True)]
-            order = np.argsort(times, kind="stable")
-            for source, time in zip(sources[order].tolist(), times[order].tolist(), strict=True):
-                writer.write(connections[source], time, memoryview(next(upcoming[source])))
-    return file
-
-
-def write_joint_states(
-    path: str | Path,
-    samples: Iterable[JointStateSample],
-    topic: str = "/joint_states",
-    *,
-    overwrite: bool = False,
-) -> Path:
-    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the samples on one topic.
-
-    path: the folder to make.
-    samples: of any length, also none; the stamp of each is that of its header and its time of reception.
-    overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
-    Returns the MCAP file inside the folder.
-    Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
-    Raises MissingDependencyError: rosbags is not installed.
-    """
-    types = rosbag2.typestore()
-    with _writer(path, overwrite) as (writer, file):
-        connection = writer.add_connection(topic, JOINT_STATE, typestore=types)
-        for sample in samples:
-            if not 0.0 <= sample.stamp < LATEST_STAMP:
-                raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {sample.stamp}")
-            stamp = dict(zip(("sec", "nanosec"), divmod(sample.stamp_ns, BILLION), strict=True))
-            arrays = {name: np.asarray(getattr(sample, name), np.float64) for name in FIELDS}
-            message = _message(JOINT_STATE, {**stamp, "name": list(sample.names), **arrays})
-            writer.write(connection, sample.stamp_ns, types.serialize_cdr(message, JOINT_STATE))
-    return file
-
-
-@contextmanager
-def _writer(path: str | Path, overwrite: bool, *, compressed: bool = False) -> Iterator[tuple[Any, Path]]:
-    """A writer of `rosbags` into the folder `path`, and the storage file that it makes."""
     path = checks.path(path, "path")
-    library = rosbag2.module("rosbags.rosbag2")
+    library, types = rosbag2.module("rosbags.rosbag2"), rosbag2.typestore()
     if path.exists():
         if not overwrite:
             raise ArgumentError(f"path: expected one that does not exist yet, or --overwrite, got {str(path)!r}")
@@ -126,7 +78,47 @@ def _writer(path: str | Path, overwrite: bool, *, compressed: bool = False) -> I
     if compressed:  # chunk by chunk: as good for seeking as without
         writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
     with writer:
-        yield writer, path / f"{path.name}.mcap"
+        connections = [
+            writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
+            for topic in topics
+        ]
+        for block in blocks:
+            sources = [x for x, messages in zip(connections, block, strict=True) for _ in messages.stamp_ns]
+            times = np.concatenate([messages.stamp_ns for messages in block])
+            rows = [row for topic, each in zip(topics, block, strict=True) for row in _serialised(topic.type, each)]
+            for k in np.argsort(times, kind="stable").tolist():
+                writer.write(sources[k], int(times[k]), memoryview(rows[k]))
+    return path / f"{path.name}.mcap"
+
+
+def write_joint_states(
+    path: str | Path, samples: Iterable[JointStateSample], topic: str = "/joint_states", *, overwrite: bool = False
+) -> Path:
+    """Write a rosbag2 folder (MCAP file and metadata.yaml) with the samples on one topic.
+
+    path: the folder to make.
+    samples: of any length, also none; the stamp of each is that of its header and its time of reception.
+    overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
+    Returns the MCAP file inside the folder.
+    Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
+    Raises MissingDependencyError: rosbags is not installed.
+    """
+    topics = [OfferedTopic(topic, JOINT_STATE)]
+    return write_topics(path, topics, _blocks(samples), overwrite=overwrite, compressed=False)
+
+
+def _blocks(samples: Iterable[JointStateSample]) -> Iterator[list[Messages]]:
+    """Samples that follow each other with the same names and numbers of values: their messages have one length."""
+
+    def layout(sample: JointStateSample) -> tuple[Any, ...]:
+        return sample.names, *(len(getattr(sample, name)) for name in FIELDS)
+
+    for (names, *_), group in groupby(samples, layout):
+        while block := list(islice(group, BLOCK)):
+            if wrong := [each.stamp for each in block if not 0.0 <= each.stamp < LATEST_STAMP]:
+                raise ArgumentError(f"stamp: expected a time from 0 to 2^31 s, got {wrong[0]}")
+            columns = {name: np.array([getattr(each, name) for each in block], np.float64) for name in FIELDS}
+            yield [Messages(np.array([each.stamp_ns for each in block]), columns, {"name": list(names)})]
 
 
 def _offer(topic: OfferedTopic) -> Any:

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states of a rosbag2 recording: one file or a folder, split, compressed, cut off or damaged."""
 
-from __future__ import annotations
-
 import re
-import shutil
 import tempfile
 import warnings
 import weakref
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -20,19 +17,17 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
-from panda_dynamics_ros.recordings.limits import LARGEST_JOINT_STATE, MEBIBYTE, most_unpacked
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, MCAP_MAGIC, SQLITE_MAGIC, McapFile, SqliteFile
+from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, LARGEST_JOINT_STATE, McapFile, SqliteFile
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
-from panda_dynamics_ros.untrusted import exists, is_file, listed, refused
+from panda_dynamics_ros.untrusted import exists, is_file, listed, most_unpacked, refused
 
-UNDECODED = "cannot be decoded"
 KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
 EXPECTED = f"expected {KIND}"
 MCAP, SQLITE = (".mcap", ".mcap.zstd"), (".db3", ".db3.zstd")
 STORAGES = MCAP + SQLITE
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+LATEST_STAMP = 2.0**31  # s: stamps of messages end there
 BagFile = McapFile | SqliteFile
-_KINDS: dict[bytes, type[BagFile]] = {SQLITE_MAGIC: SqliteFile, MCAP_MAGIC: McapFile}
 
 
 class RecordingWarning(UserWarning):
@@ -62,23 +57,6 @@ class JointStateSample:
     def stamp_ns(self) -> int:
         """The stamp in whole nanoseconds."""
         return to_nanoseconds(self.stamp) if self.recorded_ns is None else self.recorded_ns
-
-
-def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
-    """The joint states of a recording, one after the other.
-
-    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
-    topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
-        name ends in joint_states and that has most messages is taken.
-    Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
-        a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
-        reception are taken instead, for all samples, and noted.
-    Raises DataFileNotFoundError: there is no such file.
-    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
-        from.
-    Raises MissingDependencyError: rosbags is not installed.
-    """
-    return JointStateStream(checks.path(path, "path"), topic)
 
 
 class SampleStream(Iterator[JointStateSample]):
@@ -135,16 +113,35 @@ class JointStateStream(SampleStream):
             for time, data in file.messages(self.topic):
                 try:
                     message = _decode(data)
-                except rosbag2.decoding_errors() as error:
+                except MemoryError:
+                    raise
+                except Exception as error:  # of a library, over bytes that are no message
                     undecoded, reason = undecoded + 1, f"{type(error).__name__}: {' '.join(str(error).split()):.200}"
                     continue
                 decoded += 1
                 yield time, message
             if undecoded:
-                self.rejected[UNDECODED] += undecoded
+                self.rejected["cannot be decoded"] += undecoded
                 self._note(f"{undecoded} messages on {self.topic} in {file.path.name} cannot be decoded ({reason})")
             if file.damage:
                 self._note(f"{file.path.name} is not whole ({file.damage}), {decoded} joint states of it were read")
+
+
+def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateStream:
+    """The joint states of a recording, one after the other.
+
+    path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
+    topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
+        name ends in joint_states and that has most messages is taken.
+    Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
+        a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
+        reception are taken instead, for all samples, and noted.
+    Raises DataFileNotFoundError: there is no such file.
+    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
+        from.
+    Raises MissingDependencyError: rosbags is not installed.
+    """
+    return JointStateStream(checks.path(path, "path"), topic)
 
 
 def _nanoseconds(message: Any) -> int:
@@ -159,9 +156,6 @@ def _decode(data: bytes) -> Any:
         if not decompressor.eof:
             raise ValueError(f"a message that is cut off, or unpacks to more than {LARGEST_JOINT_STATE} bytes")
     return rosbag2.typestore().deserialize_cdr(data, JOINT_STATE)
-
-
-# ---- which topic ------------------------------------------------------------------------------------------------
 
 
 def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
@@ -184,9 +178,6 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if len(most) != 1:
         raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {offered}")
     return most[0]
-
-
-# ---- which files ------------------------------------------------------------------------------------------------
 
 
 def _open_recording(path: Path) -> list[BagFile]:
@@ -220,25 +211,26 @@ def _open_file(path: Path, unpacked: bool = False) -> BagFile:
     with refused(path, KIND), path.open("rb") as stream:
         beginning = stream.read(32)
     if beginning.startswith(ZSTD_MAGIC):
-        if unpacked:
-            raise DataError(f"{path}: {EXPECTED}, got a file that was compressed twice")
-        return _open_compressed(path)
-    for magic, kind in _KINDS.items():
-        if beginning.startswith(magic):
-            return kind(path)
-    if not beginning:
-        raise DataError(f"{path}: {EXPECTED}, got an empty file")
-    if beginning.startswith(b"#ROSBAG"):
-        raise DataError(f"{path}: {EXPECTED}, got a ROS 1 bag: convert it with rosbags-convert")
-    got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
-    raise DataError(f"{path}: {EXPECTED}, got {got}")
+        if not unpacked:
+            return _open_compressed(path)
+        got = "a file that was compressed twice"
+    elif beginning.startswith(rosbag2.MCAP_MAGIC):
+        return McapFile(path)
+    elif beginning.startswith(rosbag2.SQLITE_MAGIC):
+        return SqliteFile(path)
+    elif beginning.startswith(b"#ROSBAG"):
+        got = "a ROS 1 bag: convert it with rosbags-convert"
+    else:
+        got = f"a file that begins with {beginning[:16]!r} (names of tables end in .csv, .tsv, .npz, .h5 or .parquet)"
+    raise DataError(f"{path}: {EXPECTED}, got {got if beginning else 'an empty file'}")
 
 
 def _open_compressed(path: Path) -> BagFile:
     """A file that was compressed as a whole, unpacked into a temporary folder that goes with the returned object."""
-    folder, zstd = Path(tempfile.mkdtemp(prefix="panda_dynamics_")), rosbag2.zstd()
-    unpacked = folder / path.name.removesuffix(".zstd")
-    try:
+    zstd = rosbag2.zstd()
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="panda_dynamics_"))
+        unpacked = Path(folder) / path.name.removesuffix(".zstd")
         # Of a file that is cut, what can be unpacked.
         with (
             path.open("rb") as packed,
@@ -246,16 +238,14 @@ def _open_compressed(path: Path) -> BagFile:
             unpacked.open("wb") as target,
             suppress(zstd.ZstdError, EOFError),
         ):
-            while block := source.read1(MEBIBYTE):  # `read` would keep what it has when the end is missing
+            while block := source.read1(1 << 20):  # `read` would keep what it has when the end is missing
                 target.write(block)
                 if target.tell() > most_unpacked(packed.tell()):
-                    size = f"{packed.tell()} bytes that unpack to more than {target.tell() // MEBIBYTE} MiB"
+                    size = f"{packed.tell()} bytes that unpack to more than {target.tell() >> 20} MiB"
                     raise DataError(f"{path}: {EXPECTED}, got {size}")
-        file = _open_file(unpacked, unpacked=True)
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, DataError):
+        try:
+            file = _open_file(unpacked, unpacked=True)
+        except DataError as error:
             raise DataError(str(error).replace(str(unpacked), str(path))) from error
-        raise
-    weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(file, stack.pop_all().close)
     return file

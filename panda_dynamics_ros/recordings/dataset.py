@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of an arm as arrays: from rosbag2 or CSV, with what was left out counted by reason."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,9 +15,8 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.model import load_robot
-from panda_dynamics_ros.recordings.bags import JointStateSample, JointStateStream, SampleStream
-from panda_dynamics_ros.recordings.limits import LATEST_STAMP
-from panda_dynamics_ros.recordings.table_files import TableStream, is_table
+from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample, JointStateStream, SampleStream
+from panda_dynamics_ros.recordings.table_files import TABLES, TableStream
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
@@ -30,13 +27,9 @@ DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
 MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
-NOT_SECONDS = "stamp not in seconds"
-EXAMPLE = Path(__file__).with_name("example.csv.gz")
-"""A recording that ships with the package, made by `python -m benchmarks.example_recording`."""
+EXAMPLE = Path(__file__).with_name("example.csv.gz")  # made by `python -m benchmarks.example_recording`
 
 BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB
-
-ARRAYS = ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext")
 
 
 def load_dataset(
@@ -63,7 +56,7 @@ def load_dataset(
     topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
         `resolve_joint_names`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
-        tau=torque_#" (see `recordings.columns`); left out, the names above, or those of libfranka's logToCSV,
+        tau=torque_#" (see `recordings.table_files`); left out, the names above, or those of libfranka's logToCSV,
         panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated. Episodes
         (a column `episode_index`) follow each other with pauses.
     joint_names: names in the recording from base to tip, where they follow no known scheme.
@@ -72,9 +65,10 @@ def load_dataset(
     Raises ArgumentError: several arms fit.
     """
     blocks = SampleBlocks(path, robot, topic, joint_names, arm_prefix, columns)
-    parts = list(blocks)
-    arrays = {name: [getattr(part, name) for part in parts] for name in ARRAYS}
-    whole: dict[str, Any] = {name: None if each[0] is None else np.concatenate(each) for name, each in arrays.items()}
+    parts, whole = list(blocks), dict[str, Any]()
+    for name in ("stamp", "q", "dq", "tau", "recorded_ns", "tau_ext"):
+        arrays = [getattr(part, name) for part in parts]
+        whole[name] = None if arrays[0] is None else np.concatenate(arrays)
     return replace(parts[0], **whole, rejected=dict(blocks.rejected), notes=blocks.stream.notes)
 
 
@@ -101,13 +95,12 @@ class SampleBlocks:
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
         path = checks.path(path, "path")
-        of_table = is_table(path) and (is_file(path) or not exists(path))
+        of_table = path.name.lower().endswith(tuple(TABLES)) and (is_file(path) or not exists(path))
         self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
         self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
         self._arm_prefix, self._size = arm_prefix, size
-        self._mapping: JointMapping | None = None
-        self._names_seen: set[tuple[str, ...]] = set()
+        self._mappings: dict[tuple[str, ...], JointMapping] = {}  # of all names that came; one and the same
         self.rejected, self._example = Counter[str](), ""
 
     def __iter__(self) -> Iterator[JointDataset]:
@@ -135,11 +128,9 @@ class SampleBlocks:
             try:
                 mapping = self._mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
-                if not math.isfinite(sample.stamp):
-                    raise SampleError(f"stamp: expected a finite time, got {sample.stamp}", NOT_FINITE)
-                if abs(sample.stamp) >= LATEST_STAMP:
-                    got = f"{sample.stamp:g}: ns, us or ms?"
-                    raise SampleError(f"stamp: expected s, below 2^31, got {got}", NOT_SECONDS)
+                if not abs(sample.stamp) < LATEST_STAMP:
+                    reason = "stamp not in seconds" if math.isfinite(sample.stamp) else NOT_FINITE
+                    raise SampleError(f"stamp: expected s, below 2^31 (not ns, us or ms), got {sample.stamp:g}", reason)
                 if self._gate is not None:
                     self._gate.check(sample.stamp, *fields)
             except SampleError as error:
@@ -151,16 +142,14 @@ class SampleBlocks:
 
     def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
         """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""
-        if self._mapping is None:
-            self._mapping = JointMapping(resolve_joint_names(names, self._wanted, self._arm_prefix))
-        if names not in self._names_seen:
-            self._names_seen.add(names)
-            one = self._mapping.joint_names
-            other = resolve_joint_names(sorted(set().union(*self._names_seen)), self._wanted, self._arm_prefix)
-            if other != one:
-                choice = f"{one[0]} and {other[0]} to choose from"
+        if names not in self._mappings:
+            arm = resolve_joint_names(sorted(set(names).union(*self._mappings)), self._wanted, self._arm_prefix)
+            mapping = next(iter(self._mappings.values()), JointMapping(arm))
+            if arm != mapping.joint_names:
+                choice = f"{mapping.joint_names[0]} and {arm[0]} to choose from"
                 raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")
-        return self._mapping
+            self._mappings[names] = mapping
+        return self._mappings[names]
 
     def _in_order(self, samples: Iterator[JointStateSample]) -> Iterator[JointStateSample]:
         """Those whose stamps come after all before them; the others are counted as rejected."""

@@ -1,22 +1,249 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording run through the pipeline of the nodes (`ArmMonitor`), offline."""
+"""A recording run through the pipeline of the nodes (`ArmMonitor`), offline, and what that finds.
 
-from __future__ import annotations
+`replay`, `batch`, the demo and their summaries all take it from here, so that a recording has one truth.
+"""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate, contact_wrench
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
+from panda_dynamics_ros.estimation.contact import Contact
+from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
+from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.findings import AT_ONCE, Findings, Follower
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
+from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
+from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
 LISTED = 6  # events in the representation of a result
+AT_ONCE = 2048  # samples that the pipeline gets at once; in between, `replay` reports progress
+_DIGITS = str.maketrans("", "", "0123456789")
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that happened to the arm.
+
+    kind: "pick", "release", "contact" or "load", a weight or a steady push, where the recording does not decide it.
+    stamp: s, when it was detected.
+    onset: s, when it began by the estimate; long ago for a payload that was there from the start.
+    end: s, of a contact; None while it lasts, and where its end was not seen.
+    link: 1..n, on which a contact is; None where no link is named.
+    torques: (n,), N m, that a contact added; None where no link is named.
+    force: N, the largest at the flange that explains a contact's torques; None where no link is named.
+    ended_by: "released" or "steady"; empty while it lasts.
+    """
+
+    kind: str
+    stamp: float
+    onset: float
+    end: float | None = None
+    link: int | None = None
+    torques: FloatArray | None = None
+    force: float | None = None
+    ended_by: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """One payload, or none, between two changes: from when to when, s, and its last estimate."""
+
+    start: float
+    end: float
+    estimate: PayloadEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found in a recording.
+
+    start, end: s, stamps of the first and the last sample.
+    samples: that were used; dropped: samples of the file that could not be used, by reason.
+    steps: between the stamps: their median, what is lost between others, and pauses, after which the filters restart.
+    residual_rms, residual_mean: (n,), N m, torque that neither arm nor payload explains; nan where it is not known.
+    events: in order of time, each once.
+    payloads: what was carried, from the begin to the end of the recording.
+    problem: that the joints are called as another arm's, that many samples were left out, the sentence of
+        `PayloadEstimate.problem` that was shown longest, or that the filters never settled; empty where all was well.
+    """
+
+    start: float
+    end: float
+    samples: int
+    dropped: dict[str, int]
+    steps: StreamSteps
+    residual_rms: FloatArray
+    residual_mean: FloatArray
+    events: tuple[Event, ...]
+    payloads: tuple[Carried, ...]
+    problem: str
+
+    @property
+    def last(self) -> PayloadEstimate:
+        """The last estimate of what was carried last, or of the end where nothing was put down."""
+        *before, final = self.payloads
+        released = [event for event in self.events if event.kind == "release"]
+        return before[-1].estimate if before and released and final.start >= released[-1].onset else final.estimate
+
+    @property
+    def losses(self) -> str:
+        """What is missing of the recording, in words."""
+        parts = [f"{count} {reason}" for reason, count in self.dropped.items()]
+        if self.steps.lost:
+            parts.append(f"{self.steps.lost} missing between others")
+        if len(pauses := self.steps.pauses):
+            longest = f"{pauses[:, 1].max():.3g} s"
+            several = f"{len(pauses)} pauses (the longest {longest})"
+            parts.append(several if len(pauses) > 1 else f"a pause of {longest}")
+        return ", ".join(parts) or "nothing"
+
+
+class Follower:
+    """Follows the samples of one recording of an arm (its model without the payload); `options` as of `ArmMonitor`."""
+
+    def __init__(self, robot: RobotDescription, **options: Any) -> None:
+        self.monitor = ArmMonitor(robot, **options)
+        self._stamps: list[FloatArray] = []
+        self._settled, self.samples = 0, 0
+        self._sum, self._squares = np.zeros(robot.n), np.zeros(robot.n)
+        self._estimate = self.monitor.payload_estimator.estimate
+        self._since = 0  # the sample from which on it holds
+        self._shown: dict[str, tuple[int, str]] = {}  # samples with a problem, its last words; by words without digits
+        self._begin = math.nan  # of what is carried
+        self._recent: deque[PayloadEstimate] = deque(maxlen=100)  # 2 s: a change is detected after its onset
+        self._payloads: list[Carried] = []
+        self._changes: list[Event] = []
+        self._touches: list[Event] = []  # that the payload estimator noticed
+        self._contact: Contact | None = None  # the last one
+        self._contacts: dict[float, Contact] = {}  # as last told, by their start
+        self._forces: dict[float, float] = {}  # the largest of each, by its start
+
+    def add(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> ArmRows:
+        """Follow the next samples: (N,), (N, n) each; what the pipeline says of them."""
+        found = self.monitor.update_rows(stamp, q, dq, tau)
+        if not self._stamps:
+            self._begin = float(stamp[0])
+        self._stamps.append(stamp)
+        settled = found.residual[~np.isnan(found.residual[:, 0])]
+        self._settled += len(settled)
+        self._sum += settled.sum(axis=0)
+        self._squares += (settled * settled).sum(axis=0)
+        for k, estimate, is_due in found.estimates:
+            self._follow_payload(self.samples + k, estimate, is_due)
+        self._follow_contacts(found, q)
+        self.samples += len(stamp)
+        return found
+
+    def findings(self, names: Sequence[str], dropped: Mapping[str, int]) -> Findings:
+        """All that was found, once every sample has been added.
+
+        `names` are the joints' as recorded; `dropped` counts samples that could not be used, by reason.
+        """
+        stamp = np.concatenate(self._stamps)
+        self._count_problem(self.samples)
+        last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
+        contacts = [
+            Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
+            for start, each in self._contacts.items()
+            if each.ended_by != "payload"  # a pick or release touches the arm until the payload is known
+        ]
+        contacts += [touch for touch in self._touches if not any(_is_part(touch, each) for each in contacts)]
+        rejected = {reason: count for reason, count in dropped.items() if count}
+        problem = _recording_problem(names, rejected, self.samples, self.monitor.robot)
+        if not problem and self._shown:
+            _, problem = max(self._shown.values(), key=itemgetter(0))
+        elif not problem and self._estimate.status in (WAITING, SETTLING):
+            problem = (
+                f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
+                "motion without gaps; are the stamps in s?"
+            )
+        known = self._settled or math.nan
+        return Findings(
+            start=float(stamp[0]),
+            end=float(stamp[-1]),
+            samples=self.samples,
+            dropped=rejected,
+            steps=stream_steps(stamp),
+            residual_rms=np.sqrt(self._squares / known),
+            residual_mean=self._sum / known,
+            events=tuple(sorted([*self._changes, *contacts], key=lambda event: event.stamp)),
+            payloads=(*self._payloads, last),
+            problem=problem,
+        )
+
+    def _follow_payload(self, sample: int, estimate: PayloadEstimate, is_due: bool) -> None:
+        self._count_problem(sample)
+        self._estimate, self._since = estimate, sample
+        event = estimate.event
+        load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
+        is_decided = event is not None and load is not None and event.onset <= load.stamp
+        if event is not None and event.kind == CONTACT:
+            self._touches.append(Event(CONTACT, event.stamp, event.onset))
+            if is_decided:  # what was a load was a push
+                self._changes.pop()
+        elif event is not None and event.kind == PICK and is_decided:  # it was a weight
+            self._changes[-1] = replace(self._changes[-1], kind=PICK)
+        elif event is not None:
+            onset = event.onset if math.isfinite(event.onset) else event.stamp
+            self._changes.append(Event(event.kind, event.stamp, onset))
+            if onset > self._begin and self._recent:  # something else is carried since then
+                before = [estimate for estimate in self._recent if estimate.stamp <= onset]
+                self._payloads.append(Carried(self._begin, onset, (before or [self._recent[0]])[-1]))
+            self._begin = max(onset, self._begin)
+            self._recent.clear()
+        if is_due:
+            self._recent.append(estimate)
+
+    def _count_problem(self, sample: int) -> None:
+        """Count how long the sentence of the current estimate was shown, until `sample`."""
+        if problem := self._estimate.problem:
+            kind = problem.translate(_DIGITS)
+            before, _ = self._shown.get(kind, (0, ""))
+            self._shown[kind] = before + sample - self._since, problem
+
+    def _follow_contacts(self, found: ArmRows, q: FloatArray) -> None:
+        ends = [k for k, _ in found.contacts]
+        for first, end, change in zip([0, *ends], [*ends, len(q)], [None, *found.contacts], strict=True):
+            if change is not None:
+                self._contact = change[1]
+                self._contacts[self._contact.start] = self._contact
+            if self._contact is not None and self._contact.lasts:
+                part, start = slice(first, end), self._contact.start
+                arrays = q[part], found.external_torques[part], found.unexplained[part]
+                forces = np.linalg.norm(contact_wrench(self.monitor.robot, *arrays).wrench[:, :3], axis=1)
+                self._forces[start] = float(forces.max(initial=self._forces.get(start, 0.0)))
+
+
+def _is_part(touch: Event, contact: Event) -> bool:
+    """Whether a touch that the payload estimator noticed is the begin or the end of this contact."""
+    onset = touch.onset if math.isfinite(touch.onset) else touch.stamp
+    return contact.stamp <= touch.stamp and (contact.end is None or onset <= contact.end)
+
+
+def _recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: int, robot: RobotDescription) -> str:
+    """A sentence if a recording's joint names or left-out samples contradict the robot; else empty."""
+    if conflict := name_conflict(robot, names):
+        return conflict
+    followed = "do not follow the one before in time", "that their stamps are sorted, not rounded, and of one run"
+    implausible = "are implausible", "the units, the order of the joints, and that the recording is of one robot"
+    for reasons, (what, remedy) in ((IMPLAUSIBLE, implausible), (MISPLACED_STAMPS, followed)):
+        refused = {reason: rejected[reason] for reason in reasons if reason in rejected}
+        total = used + sum(refused.values())
+        if sum(refused.values()) > REFUSED_SHARE * total:
+            counts = ", ".join(f"{reason}: {count}" for reason, count in refused.items())
+            return f"many of the {total} samples {what} ({counts}): check {remedy}"
+    return ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +298,7 @@ class Replay(Findings):
 def replay(
     data: JointDataset,
     robot: RobotModel,
-    progress: Callable[[int, int, PayloadEstimate], None] | None = None,
+    progress: Callable[[int, int, PayloadEstimate], None] = lambda *_: None,
     **options: Any,
 ) -> Replay:
     """What the nodes would publish over `data`.
@@ -95,11 +322,10 @@ def replay(
         published |= {first + k: estimate for k, estimate, is_due in found.estimates if is_due}
         for k, contact in found.contacts:
             touched[first + k :] = contact.link if contact.lasts else 0
-        if progress is not None:
-            progress(min(first + AT_ONCE, count), count, estimates[-1][1])
+        progress(min(first + AT_ONCE, count), count, estimates[-1][1])
     lengths = np.diff([*(k for k, _ in estimates), count])
 
-    def held(name: str) -> NDArray[Any]:
+    def held(name: str) -> Any:
         """Of each sample's estimate."""
         return np.repeat([getattr(estimate, name) for _, estimate in estimates], lengths, axis=0)
 
@@ -115,11 +341,8 @@ def replay(
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
-        mass=held("mass"),
         mass_std=held("std")[:, 0],
-        com=held("com"),
-        com_std=held("com_std"),
-        com_is_known=held("com_is_known"),
+        **{name: held(name) for name in ("mass", "com", "com_std", "com_is_known")},
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         joint_offsets=arm_errors.offset,

@@ -20,21 +20,18 @@ from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
 
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings.limits import (
-    LARGEST_JOINT_STATE,
-    LARGEST_RECORD,
-    LARGEST_TOPIC_COUNT,
-    most_unpacked,
-)
-from panda_dynamics_ros.untrusted import import_optional
+from panda_dynamics_ros.untrusted import import_optional, most_unpacked
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+# A file may claim any size; recorders write far less: chunks of 1 to 8 MiB, and 3,000 bytes for 64 joints.
+LARGEST_RECORD = 1 << 28  # bytes of a record of an MCAP file, packed, and of a chunk's records, unpacked
+LARGEST_JOINT_STATE = 1 << 16  # bytes of one message that is to be decoded
+LARGEST_TOPIC_COUNT = 10_000  # topics of a bag, datasets and groups of an HDF5 file
 MCAP_MAGIC, SQLITE_MAGIC = b"\x89MCAP0\r\n", b"SQLite format 3\0"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06, 0x0F
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
-DAMAGE = (EOFError, ValueError, LookupError, struct.error)
 Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
@@ -67,13 +64,6 @@ def zstd() -> ModuleType:
         return importlib.import_module("compression.zstd")
     except ImportError:
         return module("backports.zstd")
-
-
-@cache
-def decoding_errors() -> tuple[type[Exception], ...]:
-    """What the decoder raises for bytes that are not a message."""
-    errors = (AssertionError, LookupError, TypeError, ValueError, struct.error)
-    return (*errors, module("rosbags.serde").SerdeError, zstd().ZstdError)
 
 
 # ---- MCAP, https://mcap.dev/spec -----------------------------------------------------------------------------------
@@ -110,7 +100,7 @@ class McapFile:
             stream.seek(len(MCAP_MAGIC))
             try:
                 yield from self._records(stream, size)
-            except DAMAGE as error:
+            except (EOFError, ValueError, LookupError, struct.error) as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
 
     def _records(self, stream: BinaryIO, size: int, is_chunk: bool = False) -> Iterator[Message]:

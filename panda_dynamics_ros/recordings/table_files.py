@@ -1,55 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states in tables: CSV (also compressed by gzip), NumPy's npz, HDF5 and Parquet."""
+"""Joint states in tables: CSV (also compressed by gzip), NumPy's npz, HDF5 and Parquet.
+
+A map of columns is written as "t=time:ms q=pos_# dq=vel_# tau=torque_#":
+    NAME        a column, or an array of all joints
+    NAME_#      one column for each joint; # stands for its number, counted from 0 or from 1
+    NAME[0:7]   some entries of an array
+    :UNIT       s, ms, us, ns; rad, deg (for dq: per second); Nm
+    A+B         a sum, of seconds and nanoseconds for instance
+Names with blanks are put in quotes; dq may be left out, and is then taken from q.
+"""
 
 import csv
 import gzip
 import math
 import re
+import shlex
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import count, islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
+from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
-from panda_dynamics_ros.recordings.columns import (
-    EXTERNAL,
-    FIELDS,
-    KNOWN,
-    NEEDED,
-    OWN,
-    ColumnMap,
-    column_map,
-    found_columns,
-    take,
-)
-from panda_dynamics_ros.recordings.limits import LARGEST_TABLE, LARGEST_TOPIC_COUNT, LONGEST_LINE, most_unpacked
-from panda_dynamics_ros.untrusted import import_optional, is_file, listed, read_npz, refused
+from panda_dynamics_ros.recordings.rosbag2 import LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.untrusted import import_optional, is_file, listed, most_unpacked, read_npz, refused
 
-EXPECTED = "expected a header with t, q1.., dq1.., tau1.."
 EXTRA = "'panda_dynamics_ros[datasets]'"
-WRONG_LENGTH = "wrong number of cells"
-NOT_NUMERIC = "not numeric"
-EPISODES = ("episode_index", "episode")
-"""Columns that number the episodes of a data set, whose times begin anew in each."""
+LARGEST_TABLE = 1 << 30  # bytes of its numbers, all in memory: 100 minutes of seven joints at 1 kHz
+LONGEST_LINE = 1 << 16  # characters in a line of a CSV file: some 4,000 columns
+EPISODES = ("episode_index", "episode")  # columns that number the episodes; times begin anew in each
 PAUSE = 1.0  # s between episodes that follow each other: the filters start anew
 ROWS = 10_000  # of a Parquet file, at a time
 SPAN = 0.01  # s over which positions are differentiated: shorter differences are mostly noise of the encoders
+FIELDS = ("t", "q", "dq", "tau")
+NEEDED = ("t", "q", "tau")
+EXTERNAL = "tau_ext"  # Franka's external torques, `tau_ext_hat_filtered`
+DURATION = "duration"  # times as libfranka has them: whole numbers are milliseconds, others seconds
+
+_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, DURATION: 1.0}
+_ANGLES, _TORQUES = {"rad": 1.0, "deg": math.pi / 180.0}, {"Nm": 1.0}
+_UNITS = {"t": _TIMES, "q": _ANGLES, "dq": _ANGLES, "tau": _TORQUES, EXTERNAL: _TORQUES}
 _DELIMITER = re.compile("[,;\t]")
+_TERM = re.compile(r"(?P<name>.+?)(\[(?P<first>\d*):(?P<last>\d*)\])?(:(?P<unit>[A-Za-z]+))?")
+
+
+class Term(NamedTuple):
+    """One summand: a column's name (with # for the joint's number), the entries of it, and its unit."""
+
+    name: str
+    entries: slice
+    unit: str
+
+
+ColumnMap = dict[str, tuple[Term, ...]]  # the summands of each field
+
+
+def column_map(text: str) -> ColumnMap:
+    """The map that a text states; ArgumentError where a field is missing, unknown or given twice, or a unit is."""
+    try:
+        words = [word.partition("=")[::2] for word in shlex.split(text)]
+    except ValueError as error:
+        raise ArgumentError(f"columns: expected quotes in pairs, got {text!r:.80}") from error
+    given = [field for field, _ in words]
+    if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
+        raise ArgumentError(
+            f"columns: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
+        )
+    return {field: _terms(field, value) for field, value in words}
+
+
+def _terms(field: str, value: str) -> tuple[Term, ...]:
+    terms = []
+    for part in value.split("+"):
+        match = _TERM.fullmatch(part)
+        if match is None:
+            raise ArgumentError(f"columns: {field}: expected the name of a column, got {part!r}")
+        unit = match["unit"] or next(iter(_UNITS[field]))
+        if unit not in _UNITS[field]:
+            raise ArgumentError(f"columns: {field}: expected one of {', '.join(_UNITS[field])}, got {unit!r}")
+        entries = slice(int(match["first"] or 0), int(match["last"]) if match["last"] else None)
+        terms.append(Term(match["name"], entries, unit))
+    return tuple(terms)
+
+
+def found_columns(columns: ColumnMap, there: Container[str]) -> dict[str, list[list[str]]]:
+    """Of each field that a table has, with columns of these names: for each summand those to set side by side."""
+    found = {field: [_columns(term.name, there) for term in terms] for field, terms in columns.items()}
+    return {field: names for field, names in found.items() if all(names)}
+
+
+def _columns(name: str, there: Container[str]) -> list[str]:
+    """The columns of a summand, joint by joint; none where they are not there."""
+    if "#" not in name:
+        return [name] if name in there else []
+    before, after = name.split("#", 1)
+    first = 0 if f"{before}0{after}" in there else 1
+    return list(takewhile(there.__contains__, (f"{before}{k}{after}" for k in count(first))))
+
+
+def take(field: str, terms: tuple[Term, ...], columns: list[list[str]], table: Mapping[str, FloatArray]) -> FloatArray:
+    """A field (N, k) in SI units out of a table's columns, each (N, width)."""
+    total: FloatArray = np.zeros(1)
+    for term, names in zip(terms, columns, strict=True):
+        values = np.concatenate([table[name] for name in names], axis=1)[:, term.entries]
+        whole = term.unit == DURATION and bool((values == np.round(values)).all())
+        total = total + values * (1e-3 if whole else _UNITS[field][term.unit])
+    return total
+
+
+OWN = column_map("t=t q=q# dq=dq# tau=tau# tau_ext=tau_ext#")
+_DROID = (
+    "t={0}timestamp/robot_state/robot_timestamp_seconds+{0}timestamp/robot_state/robot_timestamp_nanos:ns "
+    "q={0}robot_state/joint_positions dq={0}robot_state/joint_velocities tau={0}robot_state/motor_torques_measured"
+)
+_LIBFRANKA = "t=time:ms q=state.q[#] dq=state.dq[#] tau=state.tau_J[#] tau_ext=state.tau_ext_hat_filtered[#]"
+KNOWN = (
+    OWN,
+    column_map("t=t q=q dq=dq tau=tau tau_ext=tau_ext"),  # arrays
+    column_map("t=time q=qpos dq=qvel tau=qfrc_actuator"),  # MuJoCo's mjData
+    column_map(_LIBFRANKA),  # logToCSV
+    column_map("t=time:duration q=q dq=dq tau=tau_J tau_ext=tau_ext_hat_filtered"),  # panda-python's get_log
+    column_map("t=time_since_skill_started q=q dq=dq tau=tau_J"),  # frankapy
+    column_map(_DROID.format("observation/")),
+    column_map(_DROID.format("")),
+    column_map("t=timestamp q=observation.state dq=observation.velocity tau=observation.effort"),  # LeRobot
+)
 
 
 class Table(NamedTuple):
-    """The columns of a file by name: how many numbers a row of each has; what reads some of them, (N, width) each."""
+    """The columns of a file by name, how many numbers a row of each has, and what reads some of them, (N, width) each.
+
+    `rejected` counts the rows that are none, by reason.
+    """
 
     widths: dict[str, int]
     read: Callable[[Sequence[str]], dict[str, FloatArray]]
     rejected: Counter[str]
-    """Rows that are none, by reason."""
 
 
 class TableStream(SampleStream):
@@ -60,7 +151,9 @@ class TableStream(SampleStream):
         if not is_file(path):
             raise DataFileNotFoundError(f"{path!s:.300}: expected a table, got no such file")
         chosen = None if columns is None else column_map(columns)
-        table = next(kind for endings, kind in TABLES.items() if path.name.lower().endswith(endings))(path)
+        ending = next(ending for ending in TABLES if path.name.lower().endswith(ending))
+        with refused(path, f"a table in {ending}"):
+            table = TABLES[ending](path)
         self.rejected = table.rejected
         known = (each for each in KNOWN if set(NEEDED) <= set(found_columns(each, table.widths)))
         fields = self._fields(table, chosen or next(known, OWN))
@@ -80,7 +173,8 @@ class TableStream(SampleStream):
             raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
-        arrays = table.read(sorted(names))
+        with refused(self.path, "a whole table"):
+            arrays = table.read(sorted(names))
         if len({len(values) for values in arrays.values()}) > 1:
             raise DataError(f"{self.path}: expected columns of one length, got several")
         fields = {field: take(field, columns[field], names, arrays) for field, names in found.items()}
@@ -123,10 +217,8 @@ def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
     if not is_own:
         return f"columns: expected columns for {', '.join(fields)}, got {shown}"
     lacking = [field if field == "t" else f"{field}1" for field in fields if field != EXTERNAL]
-    return f"{EXPECTED} (or --columns, columns=), got {shown} without {', '.join(lacking)}"
-
-
-# ---- formats ----------------------------------------------------------------------------------------------------
+    own = "expected a header with t, q1.., dq1.., tau1.. (or --columns, columns=)"
+    return f"{own}, got {shown} without {', '.join(lacking)}"
 
 
 def _csv_table(path: Path) -> Table:
@@ -140,12 +232,12 @@ def _csv_table(path: Path) -> Table:
         places, values = [header.index(name) for name in names], array("d")
         for row in rows:
             if len(row) != len(header):
-                rejected[WRONG_LENGTH] += 1
+                rejected["wrong number of cells"] += 1
                 continue
             try:
                 values.extend([float(row[place]) for place in places])
             except ValueError:
-                rejected[NOT_NUMERIC] += 1
+                rejected["not numeric"] += 1
         return dict(zip(names, np.array(values).reshape(-1, len(names), 1).swapaxes(0, 1), strict=True))
 
     return Table(dict.fromkeys(header, 1), read, rejected)
@@ -154,10 +246,10 @@ def _csv_table(path: Path) -> Table:
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The rows that are not blank, with decimal points."""
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with refused(path, "a CSV file"), opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as stream:
         lines = _csv_lines(path, stream)
         # numpy.savetxt writes the header as a comment, and some loggers comments before it.
-        first = next((line for line in lines if not (line.startswith("#") and not _DELIMITER.search(line))), "")
+        first = next((line for line in lines if not line.startswith("#") or _DELIMITER.search(line)), "")
         first = first.removeprefix("#")
         delimiter = max(",;\t", key=first.count)
         yield from csv.reader([first], delimiter=delimiter)
@@ -190,41 +282,39 @@ def _check_size(path: Path, size: int) -> None:
 
 def _npz_table(path: Path) -> Table:
     """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    return _of_arrays(path, "an npz file of plain arrays", read_npz(path, _largest(path)))
+    return _of_arrays(path, read_npz(path, _largest(path)))
 
 
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
-    h5py, kind, found = import_optional("h5py", EXTRA), "an HDF5 file", dict[str, Any]()
-    with refused(path, kind):
-        items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
-        while items:
-            name, item = items.popleft()
-            if (address := h5py.h5o.get_info(item.id).addr) in seen:
-                continue
-            seen.add(address)
-            if len(seen) + len(items) > LARGEST_TOPIC_COUNT:
-                raise DataError(f"{path}: expected at most {LARGEST_TOPIC_COUNT} datasets and groups, got more")
-            if isinstance(item, h5py.Group):
-                own = (each for each in item if isinstance(item.get(each, getlink=True), h5py.HardLink))
-                items.extend((f"{name}/{each}".lstrip("/"), item[each]) for each in islice(own, LARGEST_TOPIC_COUNT))
-            # Datasets that lie in other files, or are put together from them, are no part of this one.
-            elif isinstance(item, h5py.Dataset) and item.shape and not item.is_virtual and item.external is None:
-                _check_size(path, math.prod(item.chunks or ()) * item.dtype.itemsize)  # whole chunks are unpacked
-                found[name] = item
-    return _of_arrays(path, kind, found)
+    h5py, found = import_optional("h5py", EXTRA), dict[str, Any]()
+    items, seen = deque([("", h5py.File(path, "r"))]), set[int]()  # h5py's visititems takes minutes for deep groups
+    while items:
+        name, item = items.popleft()
+        if (address := h5py.h5o.get_info(item.id).addr) in seen:
+            continue
+        seen.add(address)
+        if len(seen) + len(items) > LARGEST_TOPIC_COUNT:
+            raise DataError(f"{path}: expected at most {LARGEST_TOPIC_COUNT} datasets and groups, got more")
+        if isinstance(item, h5py.Group):
+            own = (each for each in item if isinstance(item.get(each, getlink=True), h5py.HardLink))
+            items.extend((f"{name}/{each}".lstrip("/"), item[each]) for each in islice(own, LARGEST_TOPIC_COUNT))
+        # Datasets that lie in other files, or are put together from them, are no part of this one.
+        elif isinstance(item, h5py.Dataset) and item.shape and not item.is_virtual and item.external is None:
+            _check_size(path, math.prod(item.chunks or ()) * item.dtype.itemsize)  # whole chunks are unpacked
+            found[name] = item
+    return _of_arrays(path, found)
 
 
 def _parquet_table(path: Path) -> Table:
     """Columns of numbers, or of lists of as many numbers in each row; pictures and texts are not read."""
-    kind = "a Parquet file"
     arrow, parquet = import_optional("pyarrow", EXTRA), import_optional("pyarrow.parquet", EXTRA)
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
         return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
 
-    with refused(path, kind), parquet.ParquetFile(path) as file:
+    with parquet.ParquetFile(path) as file:
         numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
         batches, size = [], 0
         for batch in file.iter_batches(ROWS, columns=numeric.names):  # Arrow aborts at forged sizes
@@ -232,16 +322,7 @@ def _parquet_table(path: Path) -> Table:
             _check_size(path, size)
             batches.append(batch)
         table = arrow.Table.from_batches(batches, numeric)
-        names = numeric.names
-        return _of_arrays(path, kind, {name: _array(table[name].combine_chunks()) for name in names})
-
-
-TABLES: dict[tuple[str, ...], Callable[[Path], Table]] = {
-    (".csv", ".csv.gz", ".tsv"): _csv_table,
-    (".npz",): _npz_table,
-    (".h5", ".hdf5"): _hdf5_table,
-    (".parquet",): _parquet_table,
-}
+        return _of_arrays(path, {name: _array(table[name].combine_chunks()) for name in numeric.names})
 
 
 def _array(column: Any) -> Any:
@@ -253,18 +334,20 @@ def _array(column: Any) -> Any:
     return flat.reshape(len(column), lengths.pop()) if len(lengths) == 1 else np.zeros((0, 0, 0))
 
 
-def is_table(path: Path) -> bool:
-    """Whether a name is that of a table."""
-    return any(path.name.lower().endswith(endings) for endings in TABLES)
-
-
-def _of_arrays(path: Path, kind: str, arrays: Mapping[str, Any]) -> Table:
+def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:
     """The arrays that are columns of numbers."""
     columns = {name: each for name, each in arrays.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
-        with refused(path, kind):
-            _check_size(path, sum(8 * columns[name].size for name in names))
-            return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
+        _check_size(path, sum(8 * columns[name].size for name in names))
+        return {name: np.asarray(columns[name], np.float64).reshape(columns[name].shape[0], -1) for name in names}
 
     return Table({name: math.prod(each.shape[1:]) for name, each in columns.items()}, read, Counter())
+
+
+TABLES: dict[str, Callable[[Path], Table]] = {
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv"), _csv_table),
+    ".npz": _npz_table,
+    **dict.fromkeys((".h5", ".hdf5"), _hdf5_table),
+    ".parquet": _parquet_table,
+}

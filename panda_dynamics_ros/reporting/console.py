@@ -22,12 +22,9 @@ from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.estimate import UNLOADED
 from panda_dynamics_ros.untrusted import printable
 
-Rows = list[tuple[str, str]]
-"""Names and values."""
-Table = tuple[str, Rows]
-"""Title and rows of a table of results."""
-CALLS_PER_LINE = 8
-"""Of a table that goes on, where it is no terminal's."""
+Rows = list[tuple[str, str]]  # names and values
+Table = tuple[str, Rows]  # title and rows
+CALLS_PER_LINE = 8  # of a table that goes on, where it is no terminal's
 
 
 def fixed(value: float, digits: int) -> str:

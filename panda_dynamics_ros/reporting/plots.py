@@ -42,9 +42,6 @@ styled = matplotlib.rc_context(
 )
 """Decorates a function that makes and saves a figure."""
 
-PayloadCurves = Replay | SmoothedHistory
-"""Has mass (N,), kg, com (N, 3), m, their standard deviations, and com_is_known (N,)."""
-
 
 def plot_replay(
     data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
@@ -80,7 +77,7 @@ def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
 @styled
 def plot_payload(
     time: FloatArray,
-    curves: Mapping[str, PayloadCurves],
+    curves: Mapping[str, Replay | SmoothedHistory],
     path: Path,
     title: str,
     events: Sequence[tuple[float, str]] = (),
@@ -114,9 +111,8 @@ def plot_payload(
         com_axes.set_yticks([])
         com_axes.text(0.5, 0.5, "no payload whose centre of mass is known", transform=com_axes.transAxes, ha="center")
     _mark_events(mass_axes, com_axes, events, float(time[-1] - time[0]))
-    mass_axes.set_title(plain_text(title), loc="left", fontsize=11, parse_math=False)
-    add_title(figure, banner, RED)
-    return save(figure, path, dpi=130)
+    mass_axes.set_title(_plain_text(title), loc="left", fontsize=11, parse_math=False)
+    return _save(figure, path, 130, banner, RED)
 
 
 def _plot_band(axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray, *, color: str, **line: Any) -> None:
@@ -199,23 +195,18 @@ def plot_columns(
         axes.grid(alpha=0.25)
     every[-1].set_xlabel(time_label)
     every[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize=9, ncols=len(curves), frameon=False)
-    add_title(figure, title, colour)
-    return save(figure, path, dpi=110)
+    return _save(figure, path, 110, title, colour)
 
 
-def save(figure: Figure, path: Path, dpi: float) -> Path:
-    """Write a picture, and return its path."""
+def _save(figure: Figure, path: Path, dpi: float, title: str, colour: str) -> Path:
+    """Write a picture with a title, of any text, above all axes."""
+    if title:
+        figure.suptitle(_plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)
     with replacing(path) as file:
         figure.savefig(file, dpi=dpi)
     return path
 
 
-def add_title(figure: Figure, title: str, colour: str = "black") -> None:
-    """A line above all axes, of any text."""
-    if title:
-        figure.suptitle(plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)
-
-
-def plain_text(text: str) -> str:
+def _plain_text(text: str) -> str:
     """A text that any font can show: names of files may have bytes that are no text."""
     return text.encode(errors="replace").decode()

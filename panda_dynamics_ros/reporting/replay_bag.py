@@ -1,36 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the nodes would have published over a recording, topic by topic."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.recordings import bag_writing, rosbag2
-from panda_dynamics_ros.recordings.bag_writing import Messages, Nanoseconds, OfferedTopic
+from panda_dynamics_ros.recordings import rosbag2
+from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
 
-POSE, WRENCH, INERTIA = (f"geometry_msgs/msg/{name}Stamped" for name in ("Pose", "Wrench", "Inertia"))
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 TORQUES = ("gravity_torques", "coriolis_torques", "external_torques")
 TOPICS = (
     OfferedTopic("/joint_states", JOINT_STATE),
     *(OfferedTopic(f"/panda_dynamics/{name}", JOINT_STATE) for name in TORQUES),
-    OfferedTopic("/panda_dynamics/current_pose", POSE),
+    OfferedTopic("/panda_dynamics/current_pose", "geometry_msgs/msg/PoseStamped"),
     OfferedTopic("/panda_dynamics/o_t_ee", MULTI_ARRAY),
-    OfferedTopic("/panda_dynamics/contact_wrench", WRENCH),
-    OfferedTopic("/payload_estimator/payload", INERTIA, latched=True),
+    OfferedTopic("/panda_dynamics/contact_wrench", "geometry_msgs/msg/WrenchStamped"),
+    OfferedTopic("/payload_estimator/payload", "geometry_msgs/msg/InertiaStamped", latched=True),
     OfferedTopic("/payload_estimator/payload_covariance", MULTI_ARRAY),
 )
-BLOCK = 10_000
-"""Samples that are converted at once: some 15 MB of messages."""
 
 
 def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwrite: bool = False) -> Path:
@@ -39,43 +35,29 @@ def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwr
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
     of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return bag_writing.write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
+    return write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
 
 
 def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
+    """Messages in the order of `TOPICS`: of each sample, then of each estimate that was published."""
+    names, (base, flange) = {"name": list(data.names)}, ({"frame_id": link_name(data.names, k)} for k in (0, 8))
     stamp_ns = data.stamp_ns
     for start in range(0, len(stamp_ns), BLOCK):
         part = slice(start, start + BLOCK)
+        at, T = stamp_ns[part], result.pose[part]
         first, last = np.searchsorted(result.published, [part.start, part.stop])
-        published, estimates = result.published[first:last], result.estimates[first:last]
+        published, estimates = stamp_ns[result.published[first:last]], result.estimates[first:last]
+        bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
+        covariances = np.array([estimate.covariance for estimate in estimates])
         yield [
-            *_dynamics(data, part, stamp_ns[part], result),
-            *_payload(link_name(data.names, 8), stamp_ns[published], estimates),
+            Messages(at, {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}, names),
+            *(Messages(at, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
+            Messages(at, {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}, base),
+            _matrices(at, np.swapaxes(T, -1, -2), ("column", "row")),
+            Messages(at, {"wrench": result.contact_wrench[part]}, base),
+            Messages(published, {"inertia": bodies.reshape(-1, 10)}, flange),
+            _matrices(published, covariances.reshape(-1, 10, 10), ("row", "column")),
         ]
-
-
-def _dynamics(data: JointDataset, part: slice, stamp_ns: Nanoseconds, result: Replay) -> list[Messages]:
-    """Joint states and what the node `dynamics` publishes after each."""
-    T, names, base = result.pose[part], {"name": list(data.names)}, {"frame_id": link_name(data.names, 0)}
-    states = {"position": data.q[part], "velocity": data.dq[part], "effort": data.tau[part]}
-    pose = {"position": T[:, :3, 3], "orientation": matrix_to_quaternion(T[:, :3, :3])}
-    return [
-        Messages(stamp_ns, states, names),
-        *(Messages(stamp_ns, {"effort": getattr(result, name)[part]}, names) for name in TORQUES),
-        Messages(stamp_ns, pose, base),
-        _matrices(stamp_ns, np.swapaxes(T, -1, -2), ("column", "row")),
-        Messages(stamp_ns, {"wrench": result.contact_wrench[part]}, base),
-    ]
-
-
-def _payload(frame: str, stamp_ns: Nanoseconds, estimates: Sequence[PayloadEstimate]) -> list[Messages]:
-    """What the node `payload_estimator` publishes."""
-    bodies = np.array([[each.mass, *each.com, *six_from_symmetric(each.inertia)] for each in estimates])
-    covariances = np.array([estimate.covariance for estimate in estimates])
-    return [
-        Messages(stamp_ns, {"inertia": bodies.reshape(-1, 10)}, {"frame_id": frame}),
-        _matrices(stamp_ns, covariances.reshape(-1, 10, 10), ("row", "column")),
-    ]
 
 
 def _matrices(stamp_ns: Nanoseconds, values: FloatArray, labels: tuple[str, str]) -> Messages:

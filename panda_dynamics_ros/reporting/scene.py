@@ -4,8 +4,6 @@
 `nodes/markers.py` draws a scene as RViz markers, `web_view` in a page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,8 +33,7 @@ UNCERTAINTY: Colour = (0.95, 0.55, 0.10, 0.30)
 BODY: Colour = (0.20, 0.45, 0.85, 0.40)
 FORCE: Colour = (0.75, 0.10, 0.55, 1.0)
 MOMENT: Colour = (0.45, 0.25, 0.75, 1.0)
-TEXT: Colour = (0.93, 0.33, 0.08, 1.0)
-"""As far from white robots as from the layout's dark ground: 3.3 and 3.8 in the contrast ratio of WCAG 2."""
+TEXT: Colour = (0.93, 0.33, 0.08, 1.0)  # WCAG's contrast is 3.3 to white robots, and 3.8 to the layout's dark ground
 SHARES = (0.0, 0.35, 0.8)  # of a torque's limit; the colours are those of its joint, linear in between
 SHARE_COLOURS = np.array([[0.25, 0.70, 0.35], [0.95, 0.70, 0.15], [0.85, 0.15, 0.10]])
 

@@ -30,10 +30,7 @@ EVENT_WORDS = {"pick": "pick", "release": "release", "contact": "contact", "load
 
 
 def summary_of(
-    data: JointDataset,
-    result: Replay,
-    segments: Sequence[PayloadSegment] = (),
-    loads: Sequence[dict[str, Any]] = (),
+    data: JointDataset, result: Replay, segments: Sequence[PayloadSegment] = (), loads: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
     """The content of summary.json of a replayed recording.
 

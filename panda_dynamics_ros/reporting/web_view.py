@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web page that shows a run or a replay: the arm in 3D beside the estimate over time. Served by viser."""
+"""A web page that shows a run or a replay: the arm in 3D beside the estimate over time. Served by viser.
+
+The server is for this machine only, and closed to the web sites that its user visits: a page from anywhere can ask the
+user's browser to connect to localhost. The browser says where such a page comes from (`Origin`) and which server it
+believes to talk to (`Host`); requests in which they are not this server's are refused, as is the request to publish the
+page through viser's public tunnel.
+"""
 
 import contextlib
 import html
 import io
+import logging
 import math
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import gravity_torques
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
-from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, ELLIPSOID, LABEL, Primitive, Scene, arm_scene
+from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, LABEL, Primitive, Scene, arm_scene
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
-from panda_dynamics_ros.reporting.web_server import serve
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.untrusted import import_optional
 
 PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a small part of a core
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
-SOLIDS = (BOX, CYLINDER, ELLIPSOID)  # shapes of size 1, which the page scales
 UNSEEN = 0.003  # m, by which an arrow may have another length than it has
 MOST_POINTS = 800  # in the charts
 FLOOR = {
@@ -45,13 +55,18 @@ FLOOR = {
 EYE, TARGET, FIELD_OF_VIEW = (1.5, -1.6, 1.05), (0.2, 0.0, 0.45), 0.68  # m, m, rad
 BAND = "rgba(31, 95, 168, 0.18)"
 HEADING = '<div style="margin-top:0.5em;font-weight:600">'
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_STARTING = threading.Lock()
+_LOGGER = logging.getLogger(__name__)
+# A browser opens connections in advance and closes them unused; websockets would print a traceback for each.
+_LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 
 
 class WebView(contextlib.AbstractContextManager["WebView"]):
     """A web page that shows a run of an arm while it goes on. Use with `with`.
 
     `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; for errors
-    see `web_server.serve`.
+    see `serve`.
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:
@@ -103,26 +118,23 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             )
             self._points.append(chart_point(time_s, estimate))
             mass, com = chart_columns(self._points)
-            title, curves = "payload mass, kg (95 % band)", [(BAND, 1), (BAND, 1), (BLUE, 2)]
-            self._draw("mass", mass, title, curves, bands=({"series": (2, 1), "fill": BAND},))
-            title = "centre of mass, mm (x red, y green, z blue)"
-            self._draw("com", com, title, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+            curves, band = [(BAND, 1), (BAND, 1), (BLUE, 2)], {"series": (2, 1), "fill": BAND}
+            self._draw("payload mass, kg (95 % band)", mass, curves, bands=(band,))
+            self._draw("centre of mass, mm (x red, y green, z blue)", com, [(RED, 2), (GREEN, 2), (BLUE, 2)])
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
         while not self._server.get_clients():
             time.sleep(PERIOD)
 
-    def _draw(
-        self, name: str, columns: tuple[FloatArray, ...], title: str, curves: Sequence[tuple[str, float]], **more: Any
-    ) -> None:
+    def _draw(self, title: str, columns: Sequence[FloatArray], curves: list[tuple[str, int]], **more: Any) -> None:
         """Columns over time. A chart is made when there is something to draw: one that began with nan stays empty."""
-        if name in self._charts:
-            self._charts[name].data = columns
+        if title in self._charts:
+            self._charts[title].data = columns
         elif len(columns[0]) > 0:
             series = ({}, *({"stroke": colour, "width": width, "points": {"show": False}} for colour, width in curves))
             more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
-            self._charts[name] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
+            self._charts[title] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 
     def _show_scene(self, scene: Scene) -> None:
         """Send new primitives, and of those that are there what has changed: one sent anew would stay where it was."""
@@ -136,7 +148,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             node.position, node.wxyz = T[:3, 3], np.roll(matrix_to_quaternion(T[:3, :3]), 1)
             if primitive.shape == LABEL:
                 node.text = primitive.text
-            elif primitive.shape in SOLIDS:
+            elif primitive.shape != ARROW:  # a solid of size 1, which the page scales
                 node.scale, node.color, node.opacity = tuple(primitive.size.tolist()), rgb, opacity
 
     def _add(self, primitive: Primitive) -> Any:
@@ -229,3 +241,57 @@ def _bars(shares: FloatArray) -> str:
         f'</meter><span style="width:3em;text-align:right">{fixed(100 * share, 0)} %</span></div>'
         for joint, share in enumerate(shares.tolist(), start=1)
     )
+
+
+def serve(port: int) -> Any:
+    """A `viser.ViserServer` on the loopback interface, which prints nothing and rejects requests of other origins.
+
+    `port` is taken, or the next free one. ArgumentError: it is not in 1024..65535, which a user may open.
+    MissingDependencyError: viser is not installed, or its requests cannot be checked.
+    """
+    if not 1024 <= port <= 65535:
+        raise ArgumentError(f"port: expected 1024..65535, got {port}")
+    viser, websockets_server = (import_optional(name, "viser") for name in ("viser", "websockets.asyncio.server"))
+
+    class Server(viser.ViserServer):  # type: ignore[name-defined]
+        def request_share_url(self, verbose: bool = True) -> str | None:
+            """None: the page is never published. Clients can send this request, too."""
+            return None
+
+    def guarded(*args: Any, process_request: Callable[[Any, Any], Any] | None = None, **options: Any) -> Any:
+        def process(connection: Any, request: Any) -> Any:
+            hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+            if len(hosts) != 1 or len(origins) > 1 or not is_own(hosts[0], next(iter(origins), None)):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This page is for its own machine only.\n")
+            return process_request(connection, request) if process_request is not None else None
+
+        calls.append(args)
+        return start(*args, process_request=process, logger=_LOGGER, **options)
+
+    # viser has no option for it: its call of `serve` is given another `process_request`.
+    start, calls = websockets_server.serve, list[Any]()
+    with _STARTING, contextlib.redirect_stdout(io.StringIO()):
+        websockets_server.serve = guarded
+        try:
+            server = Server(host="127.0.0.1", port=port, label="panda-dynamics", verbose=False)
+        finally:
+            websockets_server.serve = start
+        if not calls:
+            server.stop()
+            version = getattr(viser, "__version__", "unknown")
+            raise MissingDependencyError(f"viser: expected a version whose requests can be checked, got {version}")
+    return server
+
+
+def is_own(host: str | None, origin: str | None) -> bool:
+    """Whether a request with these headers is for this server and from a page of its own, or from no browser.
+
+    A `Host` other than the loopback interface means that a stranger's name was made to point to this machine ("DNS
+    rebinding"); a browser adds `Origin` to each connection that a page opens.
+    """
+    try:
+        to, by = urlsplit(f"//{host or ''}"), urlsplit(origin or f"http://{host}")
+        same = (by.hostname, by.port) == (to.hostname, to.port)
+    except ValueError:  # a port that is no number
+        return False
+    return to.hostname in LOOPBACK and by.scheme == "http" and same

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panda_dynamics_ros.annotation import annotate
+from panda_dynamics_ros.annotation.job import find_recordings
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.annotation.sources import find_recordings
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset

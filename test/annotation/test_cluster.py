@@ -17,8 +17,7 @@ from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
 from panda_dynamics_ros.annotation.rows import COLUMNS
-from panda_dynamics_ros.annotation.sources import Source
-from panda_dynamics_ros.annotation.worker import WorkerError
+from panda_dynamics_ros.annotation.worker import Source, WorkerError
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError
 

@@ -15,11 +15,17 @@ import pytest
 from synthetic import HEADER, TASK, read_table, write
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.annotation.job import annotate_recordings
+from panda_dynamics_ros.annotation.job import annotate_recordings, find_recordings
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.rows import read_table as read_rows
-from panda_dynamics_ros.annotation.sources import Source, find_recordings
-from panda_dynamics_ros.annotation.worker import Task, WorkerError, annotate_in_worker, annotate_source, end_workers
+from panda_dynamics_ros.annotation.worker import (
+    Source,
+    Task,
+    WorkerError,
+    annotate_in_worker,
+    annotate_source,
+    end_workers,
+)
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE

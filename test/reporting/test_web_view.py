@@ -21,8 +21,15 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.scene import arm_scene
-from panda_dynamics_ros.reporting.web_server import is_own, serve
-from panda_dynamics_ros.reporting.web_view import MOST_POINTS, WebView, chart_columns, chart_point, show_replay_at
+from panda_dynamics_ros.reporting.web_view import (
+    MOST_POINTS,
+    WebView,
+    chart_columns,
+    chart_point,
+    is_own,
+    serve,
+    show_replay_at,
+)
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
