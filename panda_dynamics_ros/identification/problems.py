@@ -28,7 +28,7 @@ from panda_dynamics_ros.identification.regression import LinearModel, NormalEqua
 from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
-from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
@@ -217,6 +217,7 @@ LEAST_RESIDUAL = 0.004
 def problems_of(
     recordings: Sequence[MotionSamples],
     model: LinearModel,
+    equations: NormalEquations,
     weight: FloatArray,
     held_out: FloatArray,
     prior_held_out: FloatArray,
@@ -229,7 +230,7 @@ def problems_of(
     prior = model.prior
     conflicts = ((each.source, name_conflict(prior, [each.joint])) for each in recordings)
     found = [f"{source}: {conflict}" for source, conflict in conflicts if conflict]
-    if load := _load(model, weight):
+    if load := _load(model, equations, weight):
         found.append(load)
     else:
         usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
@@ -248,43 +249,40 @@ def problems_of(
     return tuple(found)
 
 
-def _load(model: LinearModel, weight: FloatArray) -> str:
+def _load(model: LinearModel, equations: NormalEquations, weight: FloatArray) -> str:
     """A load that changes, one that is there all the time, or less than none."""
-    std = regression.prior_std(model.prior, ONE_KIND)
-    arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
-
-    def payload(q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-        return model.prior.payload_regressor(q, dq, ddq)
-
-    rest = replace(model, columns=payload, b=model.unexplained(arm))
-    size = len(model.samples)
+    prior, size, std = model.prior, len(model.samples), regression.prior_std(model.prior, ONE_KIND)
+    x = Quadratic.of(equations, weight, std).minimum()
+    last = slice((prior.n - 1) * PARAMETERS, prior.n * PARAMETERS)  # a payload is a part of the last link
+    carried = np.zeros((len(x), PARAMETERS))
+    carried[last] = inertial_transport(prior.T_joint_flange)
     count = int(np.clip(size * model.samples.period / BLOCK_S, 1, BLOCKS))
-    parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(size), count)]
-    (least, least_std), (most, most_std) = min(parts), max(parts)
+    parts = [NormalEquations.of(model, rows) for rows in np.array_split(np.arange(size), count)]
+    rests = [replace(part, moment=part.moment - part.gram @ x) for part in parts]
+    masses = [_mass(rest, carried, weight, PAYLOAD_STD) for rest in rests]
+    (least, least_std), (most, most_std) = min(masses), max(masses)
     if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
         return (
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    both = replace(model, columns=lambda *state: np.concatenate([model.columns(*state), payload(*state)], axis=-1))
-    mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
+    both = np.hstack([np.eye(len(x)), carried])
+    mass, deviation = _mass(equations, both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
     if mass > 0.0:
         return (
-            f"the arm carries about {mass:.2f} kg more than {model.prior.name}: record it unloaded, or name what is "
-            "mounted for good as its end effector (hand, or a YAML file)"
+            f"the arm carries about {mass:.2f} kg more than {prior.name}: record it unloaded, or name what is mounted "
+            "for good as its end effector (hand, or a YAML file)"
         )
     return (
-        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
-        "missing from them, their sign wrong, or an end effector named that is not mounted?"
+        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {prior.name}: is gravity missing "
+        "from them, their sign wrong, or an end effector named that is not mounted?"
     )
 
 
-def _mass(
-    model: LinearModel, weight: FloatArray, std: FloatArray, rows: NDArray[np.intp] | slice = slice(None)
-) -> tuple[float, float]:
-    """The payload's mass and its standard deviation, kg; its columns are the last ten of the model."""
-    cost = Quadratic.of(NormalEquations.of(model, rows), weight, std)
+def _mass(equations: NormalEquations, M: FloatArray, weight: FloatArray, std: FloatArray) -> tuple[float, float]:
+    """A payload's mass and its standard deviation, kg, by A M z = b; its parameters are the last ten of z."""
+    cost = Quadratic.of(NormalEquations(M.T @ equations.gram @ M, equations.moment @ M), weight, std)
     place = -PARAMETERS
-    return float(cost.minimum()[place]), float(np.sqrt(cost.covariance()[place, place]))
+    return float(cost.minimum()[place]), float(std[place] * np.sqrt(np.linalg.inv(cost.H)[place, place]))

@@ -12,7 +12,7 @@ is modelled as coloured noise, with a standard deviation and a correlation time.
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -208,7 +208,7 @@ def identify(
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
     recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
     samples = problems.samples_of(recordings, prior)
-    model = regression.linear_model(prior, samples)
+    model = LinearModel(prior, samples)
     equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
     unidentifiable = problems.not_identified(equations, model)
     if unidentifiable:
@@ -229,7 +229,7 @@ def identify(
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
     prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
     prior_weight = _weight(prior.residual, samples.period)
-    found_problems = problems.problems_of(recordings, model, prior_weight, held_out, prior_held_out)
+    found_problems = problems.problems_of(recordings, model, equations, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
@@ -318,6 +318,7 @@ def held_out_residual(
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:
     """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
 
+    @cache
     def score(prior_scale: PriorScale) -> float:
         std, squares = regression.prior_std(model.prior, prior_scale), 0.0
         for fit, test, _ in folds:
@@ -326,14 +327,7 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
             squares += float(((test.gram @ x - 2.0 * test.moment) @ x).sum())
         return squares
 
-    best, least = start, score(start)
-    for _ in range(4):
-        before = best
-        for group, factors in CANDIDATES.items():
-            for factor in factors:
-                trial = replace(best, **{group: factor})
-                if trial != best and (value := score(trial)) < least:
-                    best, least = trial, value
-        if best == before:
-            break
+    best = start
+    for group, factors in 4 * list(CANDIDATES.items()):
+        best = min([best, *(replace(best, **{group: factor}) for factor in factors)], key=score)
     return best

@@ -26,9 +26,8 @@ columns. H^-1 alone would be right for white errors and their weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,36 +50,36 @@ Rows = NDArray[Any] | slice
 ALL = slice(None)
 
 
-@dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x; A is computed where it is needed.
+    """Columns A (N, n, p) of all parameters and right-hand side b (N, n) of tau - tau_prior = A x, for N samples.
 
-    samples: the N rows. columns: the columns (K, n, p) of K states q, dq, ddq and s (K, n).
+    A is computed where it is needed, `AT_ONCE` rows at a time.
     """
 
-    prior: RobotModel
-    samples: MotionSamples
-    columns: Callable[..., FloatArray]
-    b: FloatArray
+    def __init__(self, prior: RobotModel, samples: MotionSamples) -> None:
+        self.prior, self.samples = prior, samples
+        self.b = samples.tau - modelled_torques(prior, samples)
 
-    def parts(self, rows: Rows = ALL) -> Iterator[NDArray[Any]]:
-        """Numbers of the chosen rows, `AT_ONCE` at a time."""
+    def parts(self, rows: Rows = ALL) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """A and b of the chosen rows."""
         chosen = np.arange(len(self.b))[rows]
-        return (chosen[first : first + AT_ONCE] for first in range(0, len(chosen), AT_ONCE))
-
-    def of(self, rows: NDArray[Any]) -> FloatArray:
-        """A of these rows."""
-        samples = self.samples
-        return self.columns(*(values[rows] for values in (samples.q, samples.dq, samples.ddq, samples.s)))
+        for first in range(0, len(chosen), AT_ONCE):
+            part = chosen[first : first + AT_ONCE]
+            yield self._columns(self.samples.rows(part)), self.b[part]
 
     def unexplained(self, x: FloatArray, rows: Rows = ALL) -> FloatArray:
         """b - A x of the chosen rows."""
-        return np.concatenate([self.b[part] - self.of(part) @ x for part in self.parts(rows)])
+        return np.concatenate([b - A @ x for A, b in self.parts(rows)])
 
-
-def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
-    """The columns of all parameters for the rows of `samples`, around the `prior`."""
-    return LinearModel(prior, samples, partial(_columns, prior), samples.tau - modelled_torques(prior, samples))
+    def _columns(self, samples: MotionSamples) -> FloatArray:
+        """Of links, friction and tilt."""
+        state, prior = (samples.q, samples.dq, samples.ddq), self.prior
+        dq, s = samples.dq, samples.s
+        terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+        friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
+        axes = float(np.linalg.norm(prior.gravity)) * np.eye(3)[:TILT]
+        tilt = np.stack([replace(prior, gravity=axis).gravity_torques(samples.q) for axis in axes], axis=-1)
+        return np.concatenate([prior.regressor(*state), friction, tilt], axis=-1)
 
 
 def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
@@ -92,16 +91,6 @@ def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
 def rms(values: FloatArray) -> FloatArray:
     """Root mean square over the rows of (N, ..)."""
     return np.sqrt((values**2).mean(axis=0))
-
-
-def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    """Columns (K, n, p) of the links, friction and tilt, d tau / d (g_x, g_y): a difference, exact since linear."""
-    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-    friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
-    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(q, dq, ddq)
-    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
-    tilt = np.stack([robot.inverse_dynamics(q, dq, ddq) - rigid for robot in leaning], axis=-1)
-    return np.concatenate([prior.regressor(q, dq, ddq), friction, tilt], axis=-1)
 
 
 def friction_slice(n: int) -> slice:
@@ -153,10 +142,10 @@ class NormalEquations:
     def of(cls, model: LinearModel, rows: Rows = ALL) -> NormalEquations:
         """Of the chosen rows."""
         gram, moment = 0.0, 0.0
-        for part in model.parts(rows):
-            A = np.ascontiguousarray(model.of(part).swapaxes(0, 1))
+        for columns, b in model.parts(rows):
+            A = np.ascontiguousarray(columns.swapaxes(0, 1))
             transposed = A.swapaxes(1, 2)
-            gram, moment = gram + transposed @ A, moment + (transposed @ model.b[part].T[:, :, None])[..., 0]
+            gram, moment = gram + transposed @ A, moment + (transposed @ b.T[:, :, None])[..., 0]
         return cls(np.asarray(gram), np.asarray(moment))
 
 
@@ -178,10 +167,6 @@ class Quadratic:
         """The unconstrained minimiser (p,)."""
         return self.std * np.linalg.solve(self.H, self.h)
 
-    def covariance(self) -> FloatArray:
-        """(p, p): the inverse of the cost's curvature, zero for what stays."""
-        return np.linalg.inv(self.H) * np.outer(self.std, self.std)
-
 
 def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualModel, weight: FloatArray) -> FloatArray:
     """(p, p), of the minimum of `cost`, which was made with `weight` (n,); zero for what stays."""
@@ -189,7 +174,7 @@ def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualMode
     poles = np.exp(-model.samples.period / residual.correlation_time)
     for each in np.unique(block):
         for j in range(model.prior.n):  # one after the other: a filter needs all rows of a block, which may be long
-            columns = np.concatenate([model.of(part)[:, j] for part in model.parts(block == each)])
+            columns = np.concatenate([A[:, j] for A, _ in model.parts(block == each)])
             rows = weight[j] * cost.std * columns
             # Each row's correlated ones: the sum over t' of pole^|t - t'| times row t'.
             forward = lfilter([1.0], [1.0, -poles[j]], rows, axis=0)

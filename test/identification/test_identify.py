@@ -17,9 +17,9 @@ from panda_dynamics_ros.identification.procedure import PLAIN, folds_of, held_ou
 from panda_dynamics_ros.identification.regression import (
     STRIBECK_VELOCITY,
     TRANSITION,
+    LinearModel,
     NormalEquations,
     PriorScale,
-    linear_model,
     rms,
 )
 from panda_dynamics_ros.identification.rows import prepare
@@ -67,7 +67,7 @@ def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda, rng):
     """Least squares finds links that cannot exist, above all from parts of a recording."""
     data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
     fit = pdr.identify(data, robot=panda, prior_scale=PLAIN)
-    model = linear_model(panda, prepare(data))
+    model = LinearModel(panda, prepare(data))
     free = rms(held_out_residual(model, folds_of(model), 1.0 / fit.robot.residual.std**2, PLAIN))
     # What can exist is nearer to the truth: 0.9 of the held-out error and less.
     assert np.linalg.norm(fit.cross_validated_rms) < 0.95 * np.linalg.norm(free)
@@ -115,7 +115,7 @@ def test_recordings_are_read_one_by_one_and_their_rows_in_parts(panda, rng, monk
             del recording
             most.append(sum(ref() is not None for ref in alive))
 
-    model = linear_model(panda, prepare(made[0]))
+    model = LinearModel(panda, prepare(made[0]))
     in_one = NormalEquations.of(model)
     monkeypatch.setattr(regression, "AT_ONCE", 100)  # rows; a recording has some 580
     in_parts = NormalEquations.of(model)
