@@ -44,7 +44,6 @@ class DemoError(PandaDynamicsError, RuntimeError):
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the demo, report, write the files."""
     truth = payload_cube(args.payload_mass, args.payload_com)
     checks.number(args.duration, "--duration", minimum=10.0)  # settle, pick, find, put down
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.

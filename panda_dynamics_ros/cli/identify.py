@@ -32,7 +32,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Identify, validate, report, write the files."""
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command

@@ -10,7 +10,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import fixed
-from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
@@ -29,29 +29,15 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the inertial parameters of a robot; inertia as xx, xy, xz, yy, yz, zz."""
-    from panda_dynamics_ros.dynamics.kinematics import links_in_base
-
     robot = options.load_arm(args)
     q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
     options.radians(q.tolist(), "--q")
     if args.frame != "base":
-        content["joint"] = [
-            {
-                "mass": link.mass,
-                "first_moment": link.vector[1:4].tolist(),
-                "inertia_about_origin": link.vector[4:].tolist(),
-                "com": link.com.tolist(),
-                "inertia_about_com": six_from_symmetric(link.inertia).tolist(),
-            }
-            for link in robot.links
-        ]
+        content["joint"] = [_entry(link) for link in robot.links]
     if args.frame != "joint":
-        content["base"] = [
-            {"mass": float(m), "com": c.tolist(), "inertia_about_com": six_from_symmetric(I_c).tolist()}
-            for m, c, I_c in zip(*links_in_base(robot, q), strict=True)
-        ]
+        links = enumerate(robot.links, start=1)
+        content["base"] = [_entry(link.transformed(robot.pose(q, f"joint{i}"))) for i, link in links]
     if args.json:
         print(json.dumps(content))
         return
@@ -65,3 +51,14 @@ def run(args: argparse.Namespace) -> None:
             for i, link in enumerate(content[frame], start=1):
                 numbers = [link["mass"], *link[vector], *link[inertia]]
                 print(f"{i:>4}" + "".join(f"{fixed(each, 6):>11}" for each in numbers))
+
+
+def _entry(body: InertialParameters) -> dict[str, Any]:
+    """For a program; inertias as xx, xy, xz, yy, yz, zz."""
+    return {
+        "mass": body.mass,
+        "first_moment": body.vector[1:4].tolist(),
+        "inertia_about_origin": body.vector[4:].tolist(),
+        "com": body.com.tolist(),
+        "inertia_about_com": six_from_symmetric(body.inertia).tolist(),
+    }

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +24,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import regression
-from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
-from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
+from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
+from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
@@ -63,7 +63,7 @@ def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, 
     return condition
 
 
-def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str, ...]:
+def not_identified(gram: FloatArray, model: LinearModel) -> tuple[str, ...]:
     """Names of base parameters and friction terms that the rows do not determine (full-column-rank check).
 
     Where the motion is so slow that torques of acceleration are below the residual, second moments are among them.
@@ -75,7 +75,7 @@ def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str,
         if term != "stribeck":  # it begins at zero and stays there where nothing speaks for it
             names.append(f"{term}{i // len(regression.FRICTION_TERMS) + 1}")
             place.append(first + i)
-    gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
+    gram = gram.sum(axis=0)[np.ix_(place, place)]
     length = np.sqrt(np.diag(gram))
     seen = length > LEAST_SINGULAR_VALUE * np.median(length)
     values, directions = np.linalg.eigh(gram[np.ix_(seen, seen)] / np.outer(length[seen], length[seen]))
@@ -109,10 +109,10 @@ class ImplausibleRecordingWarning(UserWarning):
     """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
 
 
-def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
-    """The rows of a recording of an arm of this kind.
+def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
+    """The recording of an arm of this kind, with link-side torques.
 
-    Raises DataError: the number of joints is not the arm's, units are wrong, or the recording is too short.
+    Raises DataError: the number of joints is not the arm's, or units are wrong.
     Raises ArgumentError: gravity is not in the efforts of the arm's kind.
     """
     if prior.effort == WITHOUT_GRAVITY:
@@ -133,18 +133,14 @@ def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
             f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
             "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
         )
-    return prepare(replace(data, tau=link_side_torques(prior, data.q, data.tau)))
+    return replace(data, tau=link_side_torques(prior, data.q, data.tau))
 
 
-def samples_of(recordings: Sequence[MotionSamples], prior: RobotModel) -> MotionSamples:
+def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
     """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
 
-    Raises ArgumentError: there is no recording.
     Raises DataError: nothing moves, a joint's torque is constant, or too little is left.
     """
-    if not recordings:
-        raise ArgumentError("data: expected at least one recording, got none")
-    samples = joined(recordings)
     moved = np.ptp(samples.q, axis=0)
     if (moved < LEAST_MOTION).all():
         raise DataError(
@@ -215,22 +211,21 @@ LEAST_RESIDUAL = 0.004
 
 
 def problems_of(
-    recordings: Sequence[MotionSamples],
     model: LinearModel,
-    equations: NormalEquations,
+    gram: FloatArray,
     weight: FloatArray,
     held_out: FloatArray,
     prior_held_out: FloatArray,
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
-    weight: (n,), of the rows, by the prior's residual.
+    gram: of the model's rows. weight: (n,), of the rows, by the prior's residual.
     held_out, prior_held_out: (n,), N m, torque RMS on held-out blocks, of the fits and of the prior.
     """
     prior = model.prior
-    conflicts = ((each.source, name_conflict(prior, [each.joint])) for each in recordings)
+    conflicts = ((source, name_conflict(prior, [joint])) for source, joint in model.samples.recordings)
     found = [f"{source}: {conflict}" for source, conflict in conflicts if conflict]
-    if load := _load(model, equations, weight):
+    if load := _load(model, gram, weight):
         found.append(load)
     else:
         usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
@@ -249,25 +244,25 @@ def problems_of(
     return tuple(found)
 
 
-def _load(model: LinearModel, equations: NormalEquations, weight: FloatArray) -> str:
+def _load(model: LinearModel, gram: FloatArray, weight: FloatArray) -> str:
     """A load that changes, one that is there all the time, or less than none."""
-    prior, size, std = model.prior, len(model.samples), regression.prior_std(model.prior, ONE_KIND)
-    x = Quadratic.of(equations, weight, std).minimum()
+    prior, size, std = model.prior, len(model.b), regression.prior_std(model.prior, ONE_KIND)
+    x = Quadratic.of(gram, weight, std).minimum()
     last = slice((prior.n - 1) * PARAMETERS, prior.n * PARAMETERS)  # a payload is a part of the last link
-    carried = np.zeros((len(x), PARAMETERS))
+    carried, rest = np.zeros((len(x) + 1, PARAMETERS)), np.append(-x, 1.0)
     carried[last] = inertial_transport(prior.T_joint_flange)
     count = int(np.clip(size * model.samples.period / BLOCK_S, 1, BLOCKS))
-    parts = [NormalEquations.of(model, rows) for rows in np.array_split(np.arange(size), count)]
-    rests = [replace(part, moment=part.moment - part.gram @ x) for part in parts]
-    masses = [_mass(rest, carried, weight, PAYLOAD_STD) for rest in rests]
+    parts = [model.gram(rows) for rows in np.array_split(np.arange(size), count)]
+    masses = [_mass(part, np.column_stack([carried, rest]), weight, PAYLOAD_STD) for part in parts]
     (least, least_std), (most, most_std) = min(masses), max(masses)
     if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
         return (
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    both = np.hstack([np.eye(len(x)), carried])
-    mass, deviation = _mass(equations, both, weight, np.concatenate([std, PAYLOAD_STD]))
+    own, b = np.split(np.eye(len(x) + 1), [-1], axis=1)
+    both = np.hstack([own, carried, b])
+    mass, deviation = _mass(gram, both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
     if mass > 0.0:
@@ -281,8 +276,11 @@ def _load(model: LinearModel, equations: NormalEquations, weight: FloatArray) ->
     )
 
 
-def _mass(equations: NormalEquations, M: FloatArray, weight: FloatArray, std: FloatArray) -> tuple[float, float]:
-    """A payload's mass and its standard deviation, kg, by A M z = b; its parameters are the last ten of z."""
-    cost = Quadratic.of(NormalEquations(M.T @ equations.gram @ M, equations.moment @ M), weight, std)
+def _mass(gram: FloatArray, M: FloatArray, weight: FloatArray, std: FloatArray) -> tuple[float, float]:
+    """A payload's mass and its standard deviation, kg, of the columns [A b] M, the last of which is what they explain.
+
+    The payload's parameters are the last ten.
+    """
+    cost = Quadratic.of(M.T @ gram @ M, weight, std)
     place = -PARAMETERS
     return float(cost.minimum()[place]), float(std[place] * np.sqrt(np.linalg.inv(cost.H)[place, place]))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification import problems, regression
-from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
+from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
@@ -155,7 +155,7 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
     Raises DataError: the recording is too short.
     Raises ArgumentError: a model has another number of joints.
     """
-    rows = prepare(recording)
+    rows = prepare([recording])
     first, *_ = models.values()
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
     predicted |= {name: regression.modelled_torques(robot, rows) for name, robot in models.items()}
@@ -206,11 +206,11 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
-    samples = problems.samples_of(recordings, prior)
+    recordings = [data] if isinstance(data, JointDataset) else data
+    samples = problems.usable(prior, prepare(problems.plausible(prior, each) for each in recordings))
     model = LinearModel(prior, samples)
-    equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
-    unidentifiable = problems.not_identified(equations, model)
+    gram, base, n = model.gram(), prior.base_parameters(), prior.n
+    unidentifiable = problems.not_identified(gram, model)
     if unidentifiable:
         warnings.warn(problems.IdentifiabilityWarning(problems.advice(unidentifiable)), stacklevel=2)
     folds = folds_of(model)
@@ -221,7 +221,7 @@ def identify(
             chosen = choose_prior_scale(model, folds, weight, chosen)
         residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
     weight = _weight(residual, samples.period)
-    cost = Quadratic.of(equations, weight, regression.prior_std(prior, chosen))
+    cost = Quadratic.of(gram, weight, regression.prior_std(prior, chosen))
     x = regression.feasible_minimum(prior, cost)
     problems.check_fit(model, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
@@ -229,12 +229,12 @@ def identify(
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
     prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
     prior_weight = _weight(prior.residual, samples.period)
-    found_problems = problems.problems_of(recordings, model, equations, prior_weight, held_out, prior_held_out)
+    found_problems = problems.problems_of(model, gram, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
     covariance = regression.error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
-    gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
+    base_gram = gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
     return Identification(
         robot=found,
         prior=prior,
@@ -245,7 +245,7 @@ def identify(
         prior_torque_rms=rms(model.b),
         cross_validated_rms=held_out,
         cross_validated_time=residual.correlation_time,
-        condition_number=problems.condition_number(gram),  # of the stacked base regressor (document 003, slide 12)
+        condition_number=problems.condition_number(base_gram),  # of the stacked base regressor (document 003, slide 12)
         not_identified=unidentifiable,
         problems=found_problems,
         prior_scale=chosen,
@@ -284,8 +284,8 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     return ResidualModel(std, np.minimum(times, LONGEST_S), np.full(len(std), ERROR_RATIO))
 
 
-Fold: TypeAlias = tuple[NormalEquations, NormalEquations, NDArray[np.bool_]]
-"""Normal equations of the rows for the fit and of those for the test, and which rows (N,) the test has."""
+Fold: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_]]
+"""`LinearModel.gram` of the rows for the fit and of those for the test, and which rows (N,) the test has."""
 
 
 def folds_of(model: LinearModel) -> list[Fold]:
@@ -298,7 +298,7 @@ def folds_of(model: LinearModel) -> list[Fold]:
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append((NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
+            folds.append((model.gram(fit), model.gram(test), test))
     return folds
 
 
@@ -324,7 +324,7 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
         for fit, test, _ in folds:
             x = Quadratic.of(fit, weight, std).minimum()
             # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
-            squares += float(((test.gram @ x - 2.0 * test.moment) @ x).sum())
+            squares += float(((test[:, :-1, :-1] @ x - 2.0 * test[:, :-1, -1]) @ x).sum())
         return squares
 
     best = start

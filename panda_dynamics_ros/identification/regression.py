@@ -60,26 +60,27 @@ class LinearModel:
         self.prior, self.samples = prior, samples
         self.b = samples.tau - modelled_torques(prior, samples)
 
-    def parts(self, rows: Rows = ALL) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """A and b of the chosen rows."""
-        chosen = np.arange(len(self.b))[rows]
+    def columns(self, rows: Rows = ALL) -> Iterator[FloatArray]:
+        """[A b] (K, n, p + 1) of the chosen rows, part by part."""
+        chosen, prior = np.arange(len(self.b))[rows], self.prior
+        axes = float(np.linalg.norm(prior.gravity)) * np.eye(3)[:TILT]
+        leaning = [replace(prior, gravity=axis) for axis in axes]
         for first in range(0, len(chosen), AT_ONCE):
             part = chosen[first : first + AT_ONCE]
-            yield self._columns(self.samples.rows(part)), self.b[part]
+            q, dq, ddq, s = (getattr(self.samples, name)[part] for name in ("q", "dq", "ddq", "s"))
+            terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+            friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
+            tilt_and_b = np.stack([*(robot.gravity_torques(q) for robot in leaning), self.b[part]], axis=-1)
+            yield np.concatenate([prior.regressor(q, dq, ddq), friction, tilt_and_b], axis=-1)
 
     def unexplained(self, x: FloatArray, rows: Rows = ALL) -> FloatArray:
         """b - A x of the chosen rows."""
-        return np.concatenate([b - A @ x for A, b in self.parts(rows)])
+        return np.concatenate([columns @ np.append(-x, 1.0) for columns in self.columns(rows)])
 
-    def _columns(self, samples: MotionSamples) -> FloatArray:
-        """Of links, friction and tilt."""
-        state, prior = (samples.q, samples.dq, samples.ddq), self.prior
-        dq, s = samples.dq, samples.s
-        terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-        friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
-        axes = float(np.linalg.norm(prior.gravity)) * np.eye(3)[:TILT]
-        tilt = np.stack([replace(prior, gravity=axis).gravity_torques(samples.q) for axis in axes], axis=-1)
-        return np.concatenate([prior.regressor(*state), friction, tilt], axis=-1)
+    def gram(self, rows: Rows = ALL) -> FloatArray:
+        """[A b]'[A b] (n, p + 1, p + 1) of each joint, for the chosen rows: all that least squares needs."""
+        by_joint = (np.ascontiguousarray(columns.swapaxes(0, 1)) for columns in self.columns(rows))
+        return np.asarray(sum(each.swapaxes(1, 2) @ each for each in by_joint))
 
 
 def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
@@ -132,24 +133,6 @@ def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NormalEquations:
-    """A' A (n, p, p) and A' b (n, p) of each joint."""
-
-    gram: FloatArray
-    moment: FloatArray
-
-    @classmethod
-    def of(cls, model: LinearModel, rows: Rows = ALL) -> NormalEquations:
-        """Of the chosen rows."""
-        gram, moment = 0.0, 0.0
-        for columns, b in model.parts(rows):
-            A = np.ascontiguousarray(columns.swapaxes(0, 1))
-            transposed = A.swapaxes(1, 2)
-            gram, moment = gram + transposed @ A, moment + (transposed @ b.T[:, :, None])[..., 0]
-        return cls(np.asarray(gram), np.asarray(moment))
-
-
-@dataclass(frozen=True, eq=False)
 class Quadratic:
     """The cost z' H z - 2 h' z of x = std z; std (p,) are the prior's deviations, 0 for what stays as it is."""
 
@@ -158,10 +141,10 @@ class Quadratic:
     std: FloatArray
 
     @classmethod
-    def of(cls, equations: NormalEquations, weight: FloatArray, std: FloatArray) -> Quadratic:
-        """For weights 1 / (sigma^2 kappa) (n,)."""
-        gram = np.einsum("j,jab->ab", weight, equations.gram)
-        return cls(gram * np.outer(std, std) + np.eye(len(std)), std * (weight @ equations.moment), std)
+    def of(cls, gram: FloatArray, weight: FloatArray, std: FloatArray) -> Quadratic:
+        """For a `LinearModel.gram` and weights 1 / (sigma^2 kappa) (n,)."""
+        total = np.einsum("j,jab->ab", weight, gram)
+        return cls(total[:-1, :-1] * np.outer(std, std) + np.eye(len(std)), std * total[:-1, -1], std)
 
     def minimum(self) -> FloatArray:
         """The unconstrained minimiser (p,)."""
@@ -174,7 +157,7 @@ def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualMode
     poles = np.exp(-model.samples.period / residual.correlation_time)
     for each in np.unique(block):
         for j in range(model.prior.n):  # one after the other: a filter needs all rows of a block, which may be long
-            columns = np.concatenate([A[:, j] for A, _ in model.parts(block == each)])
+            columns = np.concatenate([columns[:, j, :-1] for columns in model.columns(block == each)])
             rows = weight[j] * cost.std * columns
             # Each row's correlated ones: the sum over t' of pole^|t - t'| times row t'.
             forward = lfilter([1.0], [1.0, -poles[j]], rows, axis=0)

@@ -12,7 +12,7 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
     dq_measured - dq = -lag ddq.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LONGEST_LAG_S = 0.03
@@ -46,15 +46,14 @@ _ROWS = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
 class MotionSamples:
     """Rows of a regression.
 
-    source: where the samples came from. joint: name of the first joint, as recorded.
+    recordings: where the samples came from, and the name of the first joint there, of each recording.
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
     s: (N, n), direction of dry friction (`dynamics.presliding_states`), through the same filter.
     block: (N,), the number of the piece of recording.
     period: s, between rows. outliers: recorded samples that were replaced.
     """
 
-    source: str
-    joint: str
+    recordings: tuple[tuple[str, str], ...]
     stamp: FloatArray
     q: FloatArray
     dq: FloatArray
@@ -68,41 +67,41 @@ class MotionSamples:
     def __len__(self) -> int:
         return len(self.stamp)
 
+    @property
+    def source(self) -> str:
+        """Where all came from."""
+        return ", ".join(source for source, _ in self.recordings)
+
     def rows(self, which: NDArray[Any]) -> "MotionSamples":
         """The chosen rows."""
         return replace(self, **{name: getattr(self, name)[which] for name in _ROWS})
 
 
-def prepare(recording: JointDataset, *, from_positions: bool = False) -> MotionSamples:
-    """The rows of a recording, piece by piece where it has gaps.
+def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False) -> MotionSamples:
+    """The rows of recordings, of which one at a time need be in memory, piece by piece where they have gaps.
 
     from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
         smaller below.
-    Raises DataError: no piece is long enough to be filtered.
+    Raises ArgumentError: there is no recording.
+    Raises DataError: no piece of a recording is long enough to be filtered.
     """
-    stamp, (q, tau, outliers) = recording.stamp, _without_outliers(recording)
-    measured = np.stack([q, recording.dq, tau])
-    cuts = np.flatnonzero(np.diff(stamp) > max(LONGEST_GAP_S, 2.5 * recording.period_s)) + 1
-    pieces = [
-        _piece(stamp[part], measured[:, part], recording.rate_hz, from_positions)
-        for part in np.split(np.arange(len(stamp)), cuts)
-        if np.ptp(stamp[part]) >= 4 * EDGE_S
-    ]
+    names, pieces, replaced = [], list[tuple[FloatArray, ...]](), 0
+    for each in recordings:
+        stamp, (q, tau, outliers) = each.stamp, _without_outliers(each)
+        measured = np.stack([q, each.dq, tau])
+        cuts = np.flatnonzero(np.diff(stamp) > max(LONGEST_GAP_S, 2.5 * each.period_s)) + 1
+        parts = [part for part in np.split(np.arange(len(stamp)), cuts) if np.ptp(stamp[part]) >= 4 * EDGE_S]
+        if not parts:
+            raise DataError(f"{each.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        pieces += [_piece(stamp[part], measured[:, part], each.rate_hz, from_positions) for part in parts]
+        names.append((each.source, each.names[0]))
+        replaced += outliers
     if not pieces:
-        raise DataError(f"{recording.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        raise ArgumentError("data: expected at least one recording, got none")
     period = float(np.median([np.median(np.diff(piece[0])) for piece in pieces]))
     block = np.repeat(np.arange(len(pieces)), [len(piece[0]) for piece in pieces])
     stamp, q, dq, ddq, tau, s = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return MotionSamples(recording.source, recording.names[0], stamp, q, dq, ddq, tau, s, block, period, outliers)
-
-
-def joined(parts: Sequence[MotionSamples]) -> MotionSamples:
-    """The rows of one or several recordings."""
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS}
-    first = np.cumsum([0, *(part.block[-1] + 1 for part in parts[:-1])])  # block of each
-    columns["block"] += np.repeat(first, [len(part) for part in parts])
-    source, period = ", ".join(part.source for part in parts), float(np.median([part.period for part in parts]))
-    return replace(parts[0], source=source, period=period, outliers=sum(part.outliers for part in parts), **columns)
+    return MotionSamples(tuple(names), stamp, q, dq, ddq, tau, s, block, period, replaced)
 
 
 def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...]:

@@ -168,8 +168,8 @@ def weighing_motion(
 
     def motion_of(point: FloatArray) -> FourierMotion:
         numbers = point.reshape(n, WEIGHING_HARMONICS + 1)
-        _, sine = at_rest(np.zeros((n, WEIGHING_HARMONICS)), numbers[:, :WEIGHING_HARMONICS])
-        shape = FourierMotion(np.zeros(n), np.zeros((n, WEIGHING_HARMONICS)), sine, PERIOD_S)
+        sine = numbers[:, :WEIGHING_HARMONICS]
+        shape = FourierMotion(np.zeros(n), *at_rest(np.zeros_like(sine), sine), PERIOD_S)
         share = 1.0 / (1.0 + np.exp(-numbers[:, WEIGHING_HARMONICS] - 1.0))
         scaled = within_limits(shape, limits, 0.5, start, share=share, reach=most, step=0.5 * SAMPLE_TIME)
         return replace(scaled, centre=scaled.centre + start - scaled(0.0)[0])

@@ -294,5 +294,4 @@ def simulated_runs(
         if letter == "B":
             plant.attach(payload)
         run = plant.record(duration(motion))
-        name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
-        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=name)
+        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=f"run {number + 1}")
