@@ -4,7 +4,6 @@
 import argparse
 import os
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,43 +65,36 @@ def run(args: argparse.Namespace) -> None:
         console.live_table("panda-dynamics demo", args.json) as show,
     ):
         seen = DemoMonitor()
-        _follow(processes, show, seen, args)
+        processes.start("dynamics")
+        processes.start("payload_estimator")
+        processes.start(
+            "simulated_panda",
+            payload_mass_kg=args.payload_mass,
+            payload_com_m=list(args.payload_com),
+            pick_at_s=PICK * args.duration,
+            release_at_s=RELEASE * args.duration,
+            cycle_s=0.0,
+            seed=args.seed,
+            wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
+        )
+        began, reported = time.monotonic(), 0.0
+        while reported < args.duration:
+            seen.receive(PERIOD)
+            for name, code in processes.dead().items():
+                raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
+            if seen.joint_states and INPUT in seen.diagnostics:
+                _, stream = seen.diagnostics[INPUT]
+                reported = (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
+                show(_rows(seen, args))
+            elif (waited := time.monotonic() - began) > START_PATIENCE:
+                raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
+            else:
+                show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
         codes = processes.stop()
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
     _report(seen, args, truth)
-
-
-def _follow(
-    processes: NodeProcesses, show: Callable[[console.Rows], None], seen: Any, args: argparse.Namespace
-) -> None:
-    """Start estimators and robot, and show what is published until the time is over; `seen` is a `DemoMonitor`."""
-    processes.start("dynamics")
-    processes.start("payload_estimator")
-    processes.start(
-        "simulated_panda",
-        payload_mass_kg=args.payload_mass,
-        payload_com_m=list(args.payload_com),
-        pick_at_s=PICK * args.duration,
-        release_at_s=RELEASE * args.duration,
-        cycle_s=0.0,
-        seed=args.seed,
-        wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
-    )
-    began, reported = time.monotonic(), 0.0
-    while reported < args.duration:
-        seen.receive(PERIOD)
-        for name, code in processes.dead().items():
-            raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
-        if seen.joint_states and INPUT in seen.diagnostics:
-            _, stream = seen.diagnostics[INPUT]
-            reported = (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
-            show(_rows(seen, args))
-        elif (waited := time.monotonic() - began) > START_PATIENCE:
-            raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
-        else:
-            show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
 
 
 def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:

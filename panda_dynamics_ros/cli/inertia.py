@@ -10,7 +10,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import fixed
-from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
+from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters, six_from_symmetric
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
@@ -19,7 +19,6 @@ OPTIONS = [
     options.option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q"),
     options.option("--frame", "print only this frame (default: both)", choices=("joint", "base")),
 ]
-INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 TABLES = (  # frame, title, entries and symbols of vector and inertia
     ("joint", "m (kg), m c (kg m), inertia about the joint frame's origin (kg m^2), axes of the joint frame",
      "first_moment", "inertia_about_origin", "mc"),
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     for frame, title, vector, inertia, symbol in TABLES:
         if frame in content:
             where = f"{robot.name} in base {{S}} at q = {at}" if frame == "base" else robot.name
-            headings = ("m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA))
+            headings = ("m", *(symbol + axis for axis in "xyz"), *PARAMETER_NAMES[4:])
             print(f"\n{printable(where)}: {title}")
             print("link" + "".join(f"{heading:>11}" for heading in headings))
             for i, link in enumerate(content[frame], start=1):

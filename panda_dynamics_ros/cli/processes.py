@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -22,15 +23,12 @@ def isolated_environment(domain: int) -> dict[str, str]:
     return own | dict(os.environ)
 
 
-class NodeProcesses:
+class NodeProcesses(contextlib.AbstractContextManager["NodeProcesses"]):
     """Starts nodes of this package and stops them as Ctrl-C would; their output is in `<log_folder>/<node>.log`."""
 
     def __init__(self, log_folder: Path, environment: dict[str, str]) -> None:
         self._log_folder, self._environment = log_folder, environment
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-
-    def __enter__(self) -> NodeProcesses:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -59,16 +57,11 @@ class NodeProcesses:
     def stop(self) -> dict[str, int]:
         """Interrupt all nodes and wait; returns their exit codes (killed ones: -9)."""
         for process in self._running.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-        codes = {name: _ended(process) for name, process in self._running.items()}
+            process.send_signal(signal.SIGINT)  # nothing, here and below, to one that has ended
+        for process in self._running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
+            process.kill()
+        codes = {name: process.wait() for name, process in self._running.items()}
         self._running.clear()
         return codes
-
-
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    try:
-        return process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()

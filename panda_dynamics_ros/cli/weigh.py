@@ -10,12 +10,12 @@ import numpy as np
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
-from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, six_from_symmetric
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.simulation.plant import payload_cube, simulated_runs
 
@@ -24,7 +24,6 @@ panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-heig
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
-INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 START = "posture to start the motion from, rad (default: Franka's)"
 CHECK = "another recording with the payload, for the check at rest (default: the same)"
 OPTIONS = [
@@ -75,10 +74,8 @@ def run(args: argparse.Namespace) -> None:
         # One more loaded run for the check at rest; the payload is estimated without it.
         *runs, check = simulated_runs(robot, motion, truth, ORDER + "B", args.seed)
         loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=True) if each == kind] for kind in "BA")
-    result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
+    result = weigh_paired_runs(robot, loaded, unloaded, check=check, **options.payload_options(args))
     rest = result.rest
-    if check is not None:
-        rest = check_at_rest(robot, result.estimate.vector, check, unloaded, rest.noise)
     kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
     kinds.sort(key=lambda each: float(each[0].stamp[0]))
     names = [f"{Path(run.source).name} ({kind})" for run, kind in kinds]
@@ -98,22 +95,22 @@ def run(args: argparse.Namespace) -> None:
         "set_load": franka_load(result.estimate),
         "truth": None if truth is None else body_entry(truth),
     }
-    tables = [(f"weighed with {robot.name}, {len(names)} runs", _rows(result, rest, truth))]
+    tables = [(f"weighed with {robot.name}, {len(names)} runs", _rows(result, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     console.print_results(args.json, summary, tables, files)
 
 
-def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> console.Rows:
+def _rows(result: PairedRuns, truth: InertialParameters | None) -> console.Rows:
     """The result in words, and the payload's true parameters where they are known."""
-    estimate = result.estimate
+    estimate, rest = result.estimate, result.rest
     is_found = estimate.mass - estimate.mass_margin > 0.0
     mass, inertia, at_rest = console.mass_text(estimate), "not known", "not checked: the arm never paused"
     if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
         mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
     if np.isfinite(estimate.inertia_std).all():
-        entries = zip(INERTIA, six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
-        margins = [f"{name} {console.fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
+        entries = zip(PARAMETER_NAMES[4:], six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
+        margins = [f"{name[1:]} {console.fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
         inertia = ", ".join(margins) + " g m² (95 %)"
     if len(rest.torque):
         verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"

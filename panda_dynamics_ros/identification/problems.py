@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import regression
 from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
@@ -133,7 +132,7 @@ def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
             f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
             "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
         )
-    return replace(data, tau=link_side_torques(prior, data.q, data.tau))
+    return replace(data, tau=prior.link_side_torques(data.q, data.tau))
 
 
 def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:

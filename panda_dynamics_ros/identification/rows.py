@@ -39,7 +39,6 @@ EDGE_S = 0.1  # left out at both ends of each piece: one period of the cutoff, w
 PADDING_S = 0.3  # what the filter gets beyond the ends, by odd reflection
 LONGEST_GAP_S = 0.05  # gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces
 _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its neighbours
-_ROWS = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,8 @@ class MotionSamples:
 
     def rows(self, which: NDArray[Any]) -> "MotionSamples":
         """The chosen rows."""
-        return replace(self, **{name: getattr(self, name)[which] for name in _ROWS})
+        names = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
 
 
 def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False) -> MotionSamples:

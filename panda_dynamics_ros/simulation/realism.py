@@ -221,27 +221,13 @@ def perturbed_arm(
         if excess <= INERTIAL_CAP:
             break
         levels *= 0.95 * INERTIAL_CAP / excess
+    # Friction brings each joint's RMS error to the target by other offset, Coulomb and viscous terms.
     s, _ = presliding_states(q * (PRESLIDING / presliding))
-    return TrueArm(replace(other, friction=_filling_friction(robot, rng, dq, s, error, target)), presliding, offset)
-
-
-def _filling_friction(
-    robot: RobotDescription,
-    rng: np.random.Generator,
-    dq: FloatArray,
-    s: FloatArray,
-    error: FloatArray,
-    target: FloatArray,
-) -> Friction:
-    """Friction that brings each joint's RMS `error` to `target` by other offset, Coulomb and viscous terms.
-
-    s: (k, n), direction of dry friction along the motion.
-    """
     nominal, n = robot.friction, robot.n
     transition = np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition)
     speed = np.sqrt(np.mean(dq**2, axis=0))
     weights = rng.uniform(0.3, 1.0, (3, n)) * rng.choice([-1.0, 1.0], (3, n))
-    friction, sweep = nominal, np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
+    sweep = np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
     for _ in range(2):
         shape = weights[0] + weights[1] * s + weights[2] * dq / speed
         # The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it.
@@ -259,4 +245,4 @@ def _filling_friction(
         if not driving.any():
             break
         weights[1:] = np.where(driving, np.abs(weights[1:]), weights[1:])  # more friction than modelled, then
-    return friction
+    return TrueArm(replace(other, friction=friction), presliding, offset)
