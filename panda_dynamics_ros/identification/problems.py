@@ -65,6 +65,7 @@ def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, 
 def not_identified(gram: FloatArray, model: LinearModel) -> tuple[str, ...]:
     """Names of base parameters and friction terms that the rows do not determine (full-column-rank check).
 
+    A warning says which motion would.
     Where the motion is so slow that torques of acceleration are below the residual, second moments are among them.
     """
     prior, samples, base = model.prior, model.samples, model.prior.base_parameters()
@@ -82,17 +83,16 @@ def not_identified(gram: FloatArray, model: LinearModel) -> tuple[str, ...]:
     moving = prior.inverse_dynamics(samples.q, samples.dq, samples.ddq) - prior.gravity_torques(samples.q)
     if (rms(moving) <= prior.residual.std).all():
         seen[: len(base.columns)] &= np.array(base.columns) % 10 < FIRST_SECOND_MOMENT
-    return tuple(name for name, there in zip(names, seen, strict=True) if not there)
-
-
-def advice(names: tuple[str, ...]) -> str:
-    """Which motion would determine these parameters, whose names end in the number of a joint."""
-    joints = sorted({int(re.findall(r"\d+$", name)[0]) for name in names})
-    return (
-        f"{', '.join(names)} cannot be identified and stay near the prior's; move joints {', '.join(map(str, joints))} "
-        "and those before further and faster, in both directions, at several frequencies (panda-dynamics excite finds "
-        "such a motion)"
-    )
+    unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
+    if unseen:
+        joints = sorted({int(re.findall(r"\d+$", name)[0]) for name in unseen})
+        text = (
+            f"{', '.join(unseen)} cannot be identified and stay near the prior's; move joints "
+            f"{', '.join(map(str, joints))} and those before further and faster, in both directions, at several "
+            "frequencies (panda-dynamics excite finds such a motion)"
+        )
+        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+    return unseen
 
 
 LEAST_DURATION_S = 3.0  # of rows: a third is held out, with `procedure.MARGIN_S` beside it

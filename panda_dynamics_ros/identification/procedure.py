@@ -165,8 +165,6 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
 PASSES = 2
 _LEAST_STD = 1e-3  # N m
 FREE = 100.0  # a factor at which the prior fixes only the parameters that the data does not determine
-PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
-"""Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
 CANDIDATES = {
     "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
     "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
@@ -211,16 +209,14 @@ def identify(
     model = LinearModel(prior, samples)
     gram, base, n = model.gram(), prior.base_parameters(), prior.n
     unidentifiable = problems.not_identified(gram, model)
-    if unidentifiable:
-        warnings.warn(problems.IdentifiabilityWarning(problems.advice(unidentifiable)), stacklevel=2)
     folds = folds_of(model)
-    chosen, residual = prior_scale or PriorScale(), prior.residual
+    chosen = prior_scale or PriorScale()
+    weight = prior_weight = _weight(prior.residual, samples.period)
     for _ in range(PASSES):  # the weights of the rows follow from what fits leave, and fits from the weights
-        weight = _weight(residual, samples.period)
         if prior_scale is None:
             chosen = choose_prior_scale(model, folds, weight, chosen)
         residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
-    weight = _weight(residual, samples.period)
+        weight = _weight(residual, samples.period)
     cost = Quadratic.of(gram, weight, regression.prior_std(prior, chosen))
     x = regression.feasible_minimum(prior, cost)
     problems.check_fit(model, x)
@@ -228,7 +224,6 @@ def identify(
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(regression.feasible_minimum, prior)
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
     prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
-    prior_weight = _weight(prior.residual, samples.period)
     found_problems = problems.problems_of(model, gram, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)

@@ -140,19 +140,17 @@ def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, 
     return q, tau, int(outside.any(axis=(0, 2)).sum())
 
 
-def velocity_lag(measured: FloatArray, derived: FloatArray, dt: float) -> float:
-    """By how much (s) the measured velocities (N, n) lag behind the positions' derivative, both filtered alike."""
+def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
+    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones.
+
+    derived: (N, n), of the positions, filtered as the measured ones are, which lag behind them.
+    """
     acceleration = np.gradient(derived, dt, axis=0)
     power = float((acceleration**2).sum())
     lag = -float(((measured - derived) * acceleration).sum()) / power if power > 0.0 else 0.0
-    return float(np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S))
-
-
-def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
-    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones."""
-    lag = velocity_lag(measured, derived, dt)
     time = dt * np.arange(len(measured))
-    aligned = CubicSpline(time, measured)(np.clip(time + lag, 0.0, time[-1]))
+    shifted = np.clip(time + np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S), 0.0, time[-1])
+    aligned = CubicSpline(time, measured)(shifted)
     difference = np.sqrt(((aligned - derived) ** 2).mean(axis=0))
     trusted = difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0))
     return np.where(trusted, aligned, derived)

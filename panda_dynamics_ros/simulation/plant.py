@@ -197,7 +197,7 @@ class SimulatedPanda:
     def _reference(self) -> FloatArray:
         """(3, n): q, dq, ddq, where the arm should be now."""
         part, row = divmod(self._samples - self._followed_since, PLANNED)
-        if row == 0 or self._samples == self._followed_since:
+        if row == 0:
             times: FloatArray = self.timestep * (PLANNED * part + np.arange(PLANNED, dtype=np.float64))
             self._planned = np.stack(self._path(times))
         return self._planned[:, row]

@@ -26,8 +26,6 @@ from panda_dynamics_ros.robot.inertial import second_moments
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation.motions import FourierMotion
 
-TORQUE_NOISE = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)  # N m
-TORQUE_VIBRATION = (0.237, 0.339, 0.196, 0.334, 0.075, 0.086, 0.0)  # N m
 VIBRATION_FREQUENCY, VIBRATION_TIME = 35.0, 0.03  # Hz, s
 
 
@@ -77,8 +75,8 @@ class SensorLevels:
     joint_offset: rad, std of each joint's constant encoder offset.
     """
 
-    torque_noise: tuple[float, ...] = TORQUE_NOISE
-    torque_vibration: tuple[float, ...] = TORQUE_VIBRATION
+    torque_noise: tuple[float, ...] = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)
+    torque_vibration: tuple[float, ...] = (0.237, 0.339, 0.196, 0.334, 0.075, 0.086, 0.0)
     velocity_noise: float = 0.004
     velocity_lag: float = 0.005
     position_noise: float = 2e-5

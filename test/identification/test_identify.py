@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_arm import other_arm, record
+from simulated_arm import PLAIN, other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification import regression
-from panda_dynamics_ros.identification.procedure import PLAIN, folds_of, held_out_residual
+from panda_dynamics_ros.identification.procedure import folds_of, held_out_residual
 from panda_dynamics_ros.identification.regression import (
     STRIBECK_VELOCITY,
     TRANSITION,
