@@ -27,8 +27,6 @@ FULL_TURN = 6.3  # rad, just above 2 pi
 PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
 """A flag, or the name of a positional argument, and the keyword arguments of `add_argument`."""
-
-
 Options = Sequence[Option | list[Option] | dict[str, list[Option]]]
 """Options; a list within has those of which exactly one must be given, a dictionary those under a title of the help."""
 

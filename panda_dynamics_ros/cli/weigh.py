@@ -76,9 +76,8 @@ def run(args: argparse.Namespace) -> None:
         loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=True) if each == kind] for kind in "BA")
     result = weigh_paired_runs(robot, loaded, unloaded, check=check, **options.payload_options(args))
     rest = result.rest
-    kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
-    kinds.sort(key=lambda each: float(each[0].stamp[0]))
-    names = [f"{Path(run.source).name} ({kind})" for run, kind in kinds]
+    in_order = sorted([*loaded, *unloaded], key=lambda run: float(run.stamp[0]))
+    names = [f"{Path(run.source).name} ({'loaded' if run in loaded else 'unloaded'})" for run in in_order]
     args.output.mkdir(parents=True, exist_ok=True)
     summary = {
         "robot": robot.name,

@@ -140,25 +140,25 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
 
     Raises DataError: nothing moves, a joint's torque is constant, or too little is left.
     """
-    moved = np.ptp(samples.q, axis=0)
+    source, moved = ", ".join(samples.recordings), np.ptp(samples.q, axis=0)
     if (moved < LEAST_MOTION).all():
         raise DataError(
-            f"{samples.source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
+            f"{source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
             "no friction can be identified; record an exciting motion (panda-dynamics excite)"
         )
     constant = np.ptp(samples.tau, axis=0) <= _CONSTANT
     if constant.any():
         raise DataError(
-            f"{samples.source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither "
-            "their friction nor the base parameters of their links can be identified; record link-side torques of a "
-            "moving arm"
+            f"{source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither their "
+            "friction nor the base parameters of their links can be identified; record link-side torques of a moving "
+            "arm"
         )
     samples = replace(samples, tau=samples.tau - prior.felt_rotor_inertia * samples.ddq)
     saturated = np.abs(samples.tau) > _SATURATED * prior.limits.effort
     often = saturated.mean(axis=0) > _OFTEN
     if often.any():
         text = (
-            f"{samples.source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
+            f"{source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
             "those samples do not count, and friction and base parameters of these joints are the less certain for it; "
             "move slower"
         )
@@ -167,7 +167,7 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
     total = len(samples) * samples.period
     if total < LEAST_DURATION_S:
         raise DataError(
-            f"{samples.source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
+            f"{source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
             f"{prior.name}, got {total:.2f} s; no base parameter can be identified; one period of an exciting motion "
             "(panda-dynamics excite) shows all"
         )
@@ -210,11 +210,7 @@ LEAST_RESIDUAL = 0.004
 
 
 def problems_of(
-    model: LinearModel,
-    gram: FloatArray,
-    weight: FloatArray,
-    held_out: FloatArray,
-    prior_held_out: FloatArray,
+    model: LinearModel, gram: FloatArray, weight: FloatArray, held_out: FloatArray, prior_held_out: FloatArray
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
@@ -222,7 +218,7 @@ def problems_of(
     held_out, prior_held_out: (n,), N m, torque RMS on held-out blocks, of the fits and of the prior.
     """
     prior = model.prior
-    conflicts = ((source, name_conflict(prior, [joint])) for source, joint in model.samples.recordings)
+    conflicts = ((source, name_conflict(prior, [joint])) for source, joint in model.samples.recordings.items())
     found = [f"{source}: {conflict}" for source, conflict in conflicts if conflict]
     if load := _load(model, gram, weight):
         found.append(load)

@@ -30,8 +30,6 @@ from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joints import Friction, ResidualModel
 
-_IDENTIFIED = " (identified)"
-
 
 @dataclass(frozen=True, eq=False)
 class Identification:
@@ -111,7 +109,7 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
     return replace(
         prior,
-        name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
+        name=f"{prior.name.removesuffix(' (identified)')} (identified)",
         links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
         friction=replace(
             old,
@@ -317,9 +315,8 @@ def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray
     def score(prior_scale: PriorScale) -> float:
         std, squares = regression.prior_std(model.prior, prior_scale), 0.0
         for fit, test, _ in folds:
-            x = Quadratic.of(fit, weight, std).minimum()
-            # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
-            squares += float(((test[:, :-1, :-1] @ x - 2.0 * test[:, :-1, -1]) @ x).sum())
+            left = np.append(-Quadratic.of(fit, weight, std).minimum(), 1.0)
+            squares += float((test @ left @ left).sum())
         return squares
 
     best = start

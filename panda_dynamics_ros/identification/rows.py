@@ -45,14 +45,14 @@ _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its nei
 class MotionSamples:
     """Rows of a regression.
 
-    recordings: where the samples came from, and the name of the first joint there, of each recording.
+    recordings: the name of the first joint in each recording, by where that came from.
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
     s: (N, n), direction of dry friction (`dynamics.presliding_states`), through the same filter.
     block: (N,), the number of the piece of recording.
     period: s, between rows. outliers: recorded samples that were replaced.
     """
 
-    recordings: tuple[tuple[str, str], ...]
+    recordings: dict[str, str]
     stamp: FloatArray
     q: FloatArray
     dq: FloatArray
@@ -65,11 +65,6 @@ class MotionSamples:
 
     def __len__(self) -> int:
         return len(self.stamp)
-
-    @property
-    def source(self) -> str:
-        """Where all came from."""
-        return ", ".join(source for source, _ in self.recordings)
 
     def rows(self, which: NDArray[Any]) -> "MotionSamples":
         """The chosen rows."""
@@ -85,7 +80,7 @@ def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False)
     Raises ArgumentError: there is no recording.
     Raises DataError: no piece of a recording is long enough to be filtered.
     """
-    names, pieces, replaced = [], list[tuple[FloatArray, ...]](), 0
+    first_joints, pieces, replaced = dict[str, str](), list[tuple[FloatArray, ...]](), 0
     for each in recordings:
         stamp, (q, tau, outliers) = each.stamp, _without_outliers(each)
         measured = np.stack([q, each.dq, tau])
@@ -94,14 +89,14 @@ def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False)
         if not parts:
             raise DataError(f"{each.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
         pieces += [_piece(stamp[part], measured[:, part], each.rate_hz, from_positions) for part in parts]
-        names.append((each.source, each.names[0]))
+        first_joints[each.source] = each.names[0]
         replaced += outliers
     if not pieces:
         raise ArgumentError("data: expected at least one recording, got none")
     period = float(np.median([np.median(np.diff(piece[0])) for piece in pieces]))
     block = np.repeat(np.arange(len(pieces)), [len(piece[0]) for piece in pieces])
     stamp, q, dq, ddq, tau, s = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return MotionSamples(tuple(names), stamp, q, dq, ddq, tau, s, block, period, replaced)
+    return MotionSamples(first_joints, stamp, q, dq, ddq, tau, s, block, period, replaced)
 
 
 def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...]:
@@ -119,8 +114,8 @@ def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions:
     # The direction of friction has corners, which a spline would round.
     direction, _ = presliding_states(measured[0])
     s = np.column_stack([np.interp(grid, stamp, column) for column in direction.T])
-    signals = q, dq, np.gradient(q, dt, axis=0), tau, s
-    q, dq, derived, tau, s = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in signals)
+    signals = np.stack([q, dq, np.gradient(q, dt, axis=0), tau, s])
+    q, dq, derived, tau, s = sosfiltfilt(order, signals, axis=1, padlen=padding)
     dq = derived if from_positions else joint_velocities(dq, derived, dt)
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))

@@ -222,15 +222,13 @@ class SimulatedPanda:
         if not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
             got = " ".join(str(payload).split())
             raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
-        self._carry(payload)
+        self.truth = payload
+        write_body(self._model, PAYLOAD_BODY, payload)
 
     def release(self) -> None:
         """Put the payload down, where there is one: the arm carries nothing from now on."""
-        self._carry(InertialParameters.zero())
-
-    def _carry(self, payload: InertialParameters) -> None:
-        write_body(self._model, PAYLOAD_BODY, payload)
-        self.truth = payload
+        self.truth = InertialParameters.zero()
+        write_body(self._model, PAYLOAD_BODY, self.truth)
 
     def apply_push(self, link: int, force: ArrayLike, duration: float) -> None:
         """Push the centre of mass of link 1..n with `force` (3,) N, in base axes, for `duration` s from now.

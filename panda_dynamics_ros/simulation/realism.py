@@ -67,7 +67,7 @@ class OrnsteinUhlenbeck:
 
 @dataclass(frozen=True)
 class SensorLevels:
-    """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm, `.ideal()` has none.
+    """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm.
 
     torque_noise, torque_vibration: N m per joint, white, and narrow-banded at 35 Hz.
     velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
@@ -82,11 +82,6 @@ class SensorLevels:
     position_noise: float = 2e-5
     position_step: float = 1e-5
     joint_offset: float = 3e-4
-
-    @classmethod
-    def ideal(cls) -> SensorLevels:
-        """Sensors without noise, lag or offset."""
-        return cls((0.0,) * 7, (0.0,) * 7, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -123,7 +118,7 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Realism:
-    """Imperfections of the simulated arm; `Realism()` is at the real arm's level, `Realism.ideal()` has none.
+    """Imperfections of the simulated arm; `Realism()` is at the real arm's level.
 
     The torque that the model leaves unexplained has the RMS `residual * robot.residual.std` per joint, in two parts:
     `disturbance_share` of it (in std) is a coloured disturbance that no model explains, the rest comes from wrong
@@ -140,11 +135,6 @@ class Realism:
     disturbance_share: float = 0.5
     disturbance_time: float = 0.4
     sensors: SensorLevels = field(default_factory=SensorLevels)
-
-    @classmethod
-    def ideal(cls) -> Realism:
-        """The model itself, without link-side friction, and sensors without noise, lag or offset."""
-        return cls(residual=0.0, sensors=SensorLevels.ideal())
 
     @classmethod
     def repeating(cls) -> Realism:
