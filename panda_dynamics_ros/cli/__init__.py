@@ -77,11 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
             code = int(args.run(args) or 0)
             sys.stdout.flush()
+            return code
         except SystemExit as leaving:  # argparse after --help, --version or an error
             return leaving.code if isinstance(leaving.code, int) else 0
         except PandaDynamicsError as error:
             _say("error", error)
-            return OTHER_ERROR
         except KeyboardInterrupt:
             print(f"{PROGRAM}: interrupted", file=sys.stderr)
             return INTERRUPTED
@@ -94,8 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             where = "" if error.filename is None else f"{error.filename}: "  # a full disk comes without a name
             _say("error", f"{where}{error.strerror}")
-            return OTHER_ERROR
-        return code
+        return OTHER_ERROR
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -83,9 +83,8 @@ def run(args: argparse.Namespace) -> int:
             ("events", "; ".join(words) or "none"),
             *([("problem", result.problem)] if result.problem else []),
         ]
-        tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
-        if segments:
-            tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
+        tables = [console.segments_table(segments, float(data.stamp[0]))] if segments else []
+        tables.append((f"{name}, with the parameters of {robot.name}", rows))
         args.output.mkdir(parents=True, exist_ok=True)
         from panda_dynamics_ros.reporting.plots import plot_replay
 

@@ -49,9 +49,9 @@ def condition_number(gram: FloatArray) -> float:
 
 
 def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
-    """A function of the states q, dq, ddq (N, n) of a motion: the condition number of its base regressor.
+    """A function of states q, dq, ddq (N, n): the condition number of the base regressor stacked over them.
 
-    Of the base regressor stacked over the states (De Luca, document 003, slide 12).
+    Reference: De Luca, document 003, slide 12.
     """
     columns = list(robot.base_parameters().columns)
 

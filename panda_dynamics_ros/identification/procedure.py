@@ -304,8 +304,7 @@ def held_out_residual(
 ) -> FloatArray:
     """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
     std = regression.prior_std(model.prior, prior_scale)
-    costs = [(Quadratic.of(fit, weight, std), rows) for fit, _, rows in folds]
-    return np.concatenate([model.unexplained(solve(cost), rows) for cost, rows in costs])
+    return np.concatenate([model.unexplained(solve(Quadratic.of(fit, weight, std)), rows) for fit, _, rows in folds])
 
 
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:

@@ -61,10 +61,9 @@ class LinearModel:
         self.b = samples.tau - modelled_torques(prior, samples)
 
     def columns(self, rows: Rows = ALL) -> Iterator[FloatArray]:
-        """[A b] (K, n, p + 1) of the chosen rows, part by part."""
+        """[A b] (K, n, p + 1) of the chosen rows, part by part; A has the columns of links, friction and tilt."""
         chosen, prior = np.arange(len(self.b))[rows], self.prior
-        axes = float(np.linalg.norm(prior.gravity)) * np.eye(3)[:TILT]
-        leaning = [replace(prior, gravity=axis) for axis in axes]
+        leaning = [replace(prior, gravity=np.linalg.norm(prior.gravity) * axis) for axis in np.eye(3)[:TILT]]
         for first in range(0, len(chosen), AT_ONCE):
             part = chosen[first : first + AT_ONCE]
             q, dq, ddq, s = (getattr(self.samples, name)[part] for name in ("q", "dq", "ddq", "s"))

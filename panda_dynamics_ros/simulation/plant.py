@@ -222,8 +222,8 @@ class SimulatedPanda:
         if not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
             got = " ".join(str(payload).split())
             raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
-        self.truth = payload
         write_body(self._model, PAYLOAD_BODY, payload)
+        self.truth = payload
 
     def release(self) -> None:
         """Put the payload down, where there is one: the arm carries nothing from now on."""

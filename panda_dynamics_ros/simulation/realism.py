@@ -212,7 +212,6 @@ def perturbed_arm(
     # Friction brings each joint's RMS error to the target by other offset, Coulomb and viscous terms.
     s, _ = presliding_states(q * (PRESLIDING / presliding))
     nominal, n = robot.friction, robot.n
-    transition = np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition)
     speed = np.sqrt(np.mean(dq**2, axis=0))
     weights = rng.uniform(0.3, 1.0, (3, n)) * rng.choice([-1.0, 1.0], (3, n))
     sweep = np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
@@ -226,7 +225,7 @@ def perturbed_arm(
             offset=nominal.offset + scale * weights[0],
             coulomb=nominal.coulomb + scale * weights[1],
             viscous=nominal.viscous + scale * weights[2] / speed,
-            transition=transition,
+            transition=np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition),
         )
         without_offset = replace(robot, friction=replace(friction, offset=np.zeros(n)))
         driving = (friction_torques(without_offset, sweep) * sweep < -1e-9).any(axis=0)  # a joint, at some speed
