@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.common import other_programs, table
-from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
+from panda_dynamics_ros.cli.demo import NodeProcesses, isolated_environment
 
 NODES = ("dynamics", "payload_estimator", "simulated_panda")
 DOMAIN, PATIENCE = 44, 300.0  # s

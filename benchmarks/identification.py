@@ -14,14 +14,14 @@ import argparse
 import numpy as np
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.identification.procedure import PLAIN
+from panda_dynamics_ros.identification.procedure import FREE
 from panda_dynamics_ros.identification.regression import PriorScale
 
 
 def held_out(data: pdr.JointDataset, robot: pdr.RobotModel) -> None:
     """Print one row for each way to fit."""
     fits: dict[str, PriorScale | None] = {
-        "plain least squares (base parameters + friction)": PLAIN,
+        "plain least squares (base parameters + friction)": PriorScale(FREE, FREE, 0.0, 0.0),
         "regularised toward the prior, upright base": PriorScale(1.0, 1.0, 0.0, 0.0),
         "chosen by cross-validation": None,
     }

@@ -11,8 +11,12 @@ from panda_dynamics_ros import InertialParameters, JointDataset, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate, PayloadEstimator
-from panda_dynamics_ros.simulation import SimulatedPanda
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda
+from panda_dynamics_ros.simulation.realism import SensorLevels
 
+NO_ERRORS = SensorLevels((0.0,) * 7, (0.0,) * 7, 0.0, 0.0, 0.0, 0.0, 0.0)
+IDEAL = Realism(residual=0.0, sensors=NO_ERRORS)
+"""The model itself, without link-side friction."""
 PAYLOAD = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 REST = np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
 AMPLITUDE = np.array([0.5, 0.35, 0.45, 0.4, 0.6, 0.5, 0.7])

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from benchmarks.common import other_programs, table
 from benchmarks.one_khz.resources import Usage
-from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
+from panda_dynamics_ros.cli.demo import NodeProcesses, isolated_environment
 
 # Executable: the node whose diagnostics count its samples.
 TWO = {"dynamics": "panda_dynamics", "payload_estimator": "payload_estimator"}

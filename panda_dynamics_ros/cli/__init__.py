@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     arguments = [f" {word}" if NEGATIVE.fullmatch(word) else word for word in (sys.argv[1:] if argv is None else argv)]
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: _say("warning", message)
         # A file's name in the title of a picture: the boxes there are enough.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         try:
@@ -77,10 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
             code = int(args.run(args) or 0)
             sys.stdout.flush()
+            return code
         except SystemExit as leaving:  # argparse after --help, --version or an error
             return leaving.code if isinstance(leaving.code, int) else 0
         except PandaDynamicsError as error:
-            return _fail(str(error))
+            _say("error", error)
         except KeyboardInterrupt:
             print(f"{PROGRAM}: interrupted", file=sys.stderr)
             return INTERRUPTED
@@ -92,8 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if error.errno is None:  # not of the operating system
                 raise
             where = "" if error.filename is None else f"{error.filename}: "  # a full disk comes without a name
-            return _fail(f"{where}{error.strerror}")
-        return code
+            _say("error", f"{where}{error.strerror}")
+        return OTHER_ERROR
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -114,10 +115,5 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _fail(message: str) -> int:
-    print(f"{PROGRAM}: error: {printable(' '.join(message.split())):.2000}", file=sys.stderr)
-    return OTHER_ERROR
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"{PROGRAM}: warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)
+def _say(kind: str, message: object) -> None:
+    print(f"{PROGRAM}: {kind}: {printable(' '.join(str(message).split())):.2000}", file=sys.stderr)

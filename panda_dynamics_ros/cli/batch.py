@@ -34,7 +34,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Annotate, write the table, say what failed."""
     if args.jobs is not None:
         checks.number(args.jobs, "--jobs", minimum=1)
     limits = {

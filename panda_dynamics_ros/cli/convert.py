@@ -22,7 +22,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the log, write the recording."""
     from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.recordings.dataset import load_dataset
     from panda_dynamics_ros.reporting.console import print_results, summary_rows

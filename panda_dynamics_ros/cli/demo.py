@@ -2,16 +2,18 @@
 """`panda-dynamics demo`: a simulated Panda picks a payload up, and real ROS 2 nodes find it."""
 
 import argparse
+import contextlib
 import os
+import signal
+import subprocess
 import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
-from panda_dynamics_ros.cli.processes import NodeProcesses, isolated_environment
 from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.model import load_robot
@@ -21,8 +23,8 @@ from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.simulation.plant import payload_cube
-from panda_dynamics_ros.untrusted import import_elsewhere
+from panda_dynamics_ros.simulation.plant import TIMESTEP, payload_cube
+from panda_dynamics_ros.untrusted import import_elsewhere, python_command
 
 EXAMPLES = "panda-dynamics demo --payload-mass 0.5 --payload-com 0.03 0 0.08 --output demo_output"
 OPTIONS = [
@@ -34,9 +36,9 @@ OPTIONS = [
 ]
 INPUT = "payload_estimator: input"
 PERIOD = 0.125  # s, between two updates of the table
-PERIOD_OF_SAMPLES = 0.001  # s, of the simulated robot
 PICK, RELEASE = 0.3, 0.75  # shares of the duration, at which the payload is picked up and put down
 START_PATIENCE = 240.0  # s: the first start on a machine compiles the kernels
+END_PATIENCE = 10.0  # s, in which a node that is interrupted ends
 
 
 class DemoError(PandaDynamicsError, RuntimeError):
@@ -44,7 +46,6 @@ class DemoError(PandaDynamicsError, RuntimeError):
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the demo, report, write the files."""
     truth = payload_cube(args.payload_mass, args.payload_com)
     checks.number(args.duration, "--duration", minimum=10.0)  # settle, pick, find, put down
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.
@@ -67,43 +68,36 @@ def run(args: argparse.Namespace) -> None:
         console.live_table("panda-dynamics demo", args.json) as show,
     ):
         seen = DemoMonitor()
-        _follow(processes, show, seen, args)
+        processes.start("dynamics")
+        processes.start("payload_estimator")
+        processes.start(
+            "simulated_panda",
+            payload_mass_kg=args.payload_mass,
+            payload_com_m=list(args.payload_com),
+            pick_at_s=PICK * args.duration,
+            release_at_s=RELEASE * args.duration,
+            cycle_s=0.0,
+            seed=args.seed,
+            wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
+        )
+        began, reported = time.monotonic(), 0.0
+        while reported < args.duration:
+            seen.receive(PERIOD)
+            for name, code in processes.dead().items():
+                raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
+            if seen.joint_states and INPUT in seen.diagnostics:
+                _, stream = seen.diagnostics[INPUT]
+                reported = (int(stream["received"]) + int(stream["lost"])) * TIMESTEP
+                show(_rows(seen, args))
+            elif (waited := time.monotonic() - began) > START_PATIENCE:
+                raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
+            else:
+                show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
         codes = processes.stop()
     unclean = {name: code for name, code in codes.items() if code != 0}
     if unclean:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
     _report(seen, args, truth)
-
-
-def _follow(
-    processes: NodeProcesses, show: Callable[[console.Rows], None], seen: Any, args: argparse.Namespace
-) -> None:
-    """Start estimators and robot, and show what is published until the time is over; `seen` is a `DemoMonitor`."""
-    processes.start("dynamics")
-    processes.start("payload_estimator")
-    processes.start(
-        "simulated_panda",
-        payload_mass_kg=args.payload_mass,
-        payload_com_m=list(args.payload_com),
-        pick_at_s=PICK * args.duration,
-        release_at_s=RELEASE * args.duration,
-        cycle_s=0.0,
-        seed=args.seed,
-        wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
-    )
-    began, reported = time.monotonic(), 0.0
-    while reported < args.duration:
-        seen.receive(PERIOD)
-        for name, code in processes.dead().items():
-            raise DemoError(f"node {name} ended by itself with code {code}; see {processes.log(name)}")
-        if seen.joint_states and INPUT in seen.diagnostics:
-            _, stream = seen.diagnostics[INPUT]
-            reported = (int(stream["received"]) + int(stream["lost"])) * PERIOD_OF_SAMPLES
-            show(_rows(seen, args))
-        elif (waited := time.monotonic() - began) > START_PATIENCE:
-            raise DemoError(f"the nodes did not start within {START_PATIENCE:.0f} s; see their logs")
-        else:
-            show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
 
 
 def _rows(seen: Any, args: argparse.Namespace) -> console.Rows:
@@ -155,3 +149,56 @@ def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> N
         ("events", "; ".join(f"{event['kind']} at {event['stamp']:.2f} s" for event in summary["events"])),
     ]
     console.print_results(args.json, summary, [("What the nodes found", rows)], files)
+
+
+def isolated_environment(domain: int) -> dict[str, str]:
+    """The environment for nodes that are to talk to each other only; what the user has set stays.
+
+    Loopback discovery in a domain of their own keeps a demo off a real robot's topics.
+    """
+    own = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    return own | dict(os.environ)
+
+
+class NodeProcesses(contextlib.AbstractContextManager["NodeProcesses"]):
+    """Starts nodes of this package and stops them as Ctrl-C would; their output is in `<log_folder>/<node>.log`."""
+
+    def __init__(self, log_folder: Path, environment: dict[str, str]) -> None:
+        self._log_folder, self._environment = log_folder, environment
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, module: str, **parameters: object) -> int:
+        """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
+        arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
+        for name, value in parameters.items():
+            arguments += ["-p", f"{name}:={value}"]
+        with self.log(module).open("wb") as log:
+            # A process group of its own: the terminal's Ctrl-C reaches this command only, which then stops the nodes.
+            # Not a session of its own, which Linux would schedule apart from the rest: see docs/controller.md.
+            self._running[module] = subprocess.Popen(
+                arguments, stdout=log, stderr=subprocess.STDOUT, env=self._environment, preexec_fn=os.setpgrp
+            )
+        return self._running[module].pid
+
+    def log(self, module: str) -> Path:
+        """Where a node's output goes."""
+        return self._log_folder / f"{module}.log"
+
+    def dead(self) -> dict[str, int]:
+        """Nodes that have ended by themselves, with their exit codes."""
+        return {name: code for name, process in self._running.items() if (code := process.poll()) is not None}
+
+    def stop(self) -> dict[str, int]:
+        """Interrupt all nodes and wait; returns their exit codes (killed ones: -9)."""
+        for process in self._running.values():
+            process.send_signal(signal.SIGINT)  # nothing, here and below, to one that has ended
+        for process in self._running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_PATIENCE)
+            process.kill()
+        codes = {name: process.wait() for name, process in self._running.items()}
+        self._running.clear()
+        return codes

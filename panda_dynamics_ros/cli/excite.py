@@ -26,7 +26,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search, write the files, say how good the motion is."""
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
     robot = options.load_arm(args)

@@ -6,12 +6,11 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import learn_residual
-from panda_dynamics_ros.identification import Identification, Validation, identify, validate
+from panda_dynamics_ros.identification import identify, validate
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
 from panda_dynamics_ros.reporting.console import print_results, summary_rows
 from panda_dynamics_ros.reporting.summary import floats
@@ -32,7 +31,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Identify, validate, report, write the files."""
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
     if not args.force:  # problems are then the error that ends the command
@@ -55,17 +53,7 @@ def run(args: argparse.Namespace) -> None:
         args.report.mkdir(parents=True, exist_ok=True)
         shown = validations or [validate(load(args.data[0]), models)]
         files += [plot_prediction(each, args.report / f"prediction_{i}.png") for i, each in enumerate(shown, start=1)]
-    summary = summarise(fit, validations, files)
-    tables = [(", ".join(args.data), summary_rows(summary))]
-    for each in summary["validation"]:
-        title = f"torque RMS in N m on {each['source']}, which was not fitted"
-        tables.append((title, summary_rows(each["torque_rms"])))
-    print_results(args.json, summary, tables, files)
-
-
-def summarise(fit: Identification, validations: list[Validation], files: list[Path]) -> dict[str, Any]:
-    """The result for a program."""
-    return {
+    summary = {
         "robot": fit.robot.name,
         "prior": fit.prior.name,
         **{name: getattr(fit, name) for name in ("samples", "outliers", "condition_number")},
@@ -84,3 +72,8 @@ def summarise(fit: Identification, validations: list[Validation], files: list[Pa
         ],
         "files": [str(path) for path in files],
     }
+    tables = [(", ".join(args.data), summary_rows(summary))]
+    for each in summary["validation"]:
+        title = f"torque RMS in N m on {each['source']}, which was not fitted"
+        tables.append((title, summary_rows(each["torque_rms"])))
+    print_results(args.json, summary, tables, files)

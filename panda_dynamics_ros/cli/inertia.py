@@ -10,7 +10,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.reporting.console import fixed
-from panda_dynamics_ros.robot.inertial import six_from_symmetric
+from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters, six_from_symmetric
 from panda_dynamics_ros.untrusted import printable
 
 EXAMPLES = "panda-dynamics inertia fr3 --end-effector hand --q 0 -0.785 0 -2.356 0 1.571 0.785"
@@ -19,7 +19,6 @@ OPTIONS = [
     options.option("--q", "joint position, rad (default: all zero)", nargs="+", type=float, metavar="Q"),
     options.option("--frame", "print only this frame (default: both)", choices=("joint", "base")),
 ]
-INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 TABLES = (  # frame, title, entries and symbols of vector and inertia
     ("joint", "m (kg), m c (kg m), inertia about the joint frame's origin (kg m^2), axes of the joint frame",
      "first_moment", "inertia_about_origin", "mc"),
@@ -29,29 +28,15 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the inertial parameters of a robot; inertia as xx, xy, xz, yy, yz, zz."""
-    from panda_dynamics_ros.dynamics.kinematics import links_in_base
-
     robot = options.load_arm(args)
     q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
     options.radians(q.tolist(), "--q")
     if args.frame != "base":
-        content["joint"] = [
-            {
-                "mass": link.mass,
-                "first_moment": link.vector[1:4].tolist(),
-                "inertia_about_origin": link.vector[4:].tolist(),
-                "com": link.com.tolist(),
-                "inertia_about_com": six_from_symmetric(link.inertia).tolist(),
-            }
-            for link in robot.links
-        ]
+        content["joint"] = [_entry(link) for link in robot.links]
     if args.frame != "joint":
-        content["base"] = [
-            {"mass": float(m), "com": c.tolist(), "inertia_about_com": six_from_symmetric(I_c).tolist()}
-            for m, c, I_c in zip(*links_in_base(robot, q), strict=True)
-        ]
+        links = enumerate(robot.links, start=1)
+        content["base"] = [_entry(link.transformed(robot.pose(q, f"joint{i}"))) for i, link in links]
     if args.json:
         print(json.dumps(content))
         return
@@ -59,9 +44,20 @@ def run(args: argparse.Namespace) -> None:
     for frame, title, vector, inertia, symbol in TABLES:
         if frame in content:
             where = f"{robot.name} in base {{S}} at q = {at}" if frame == "base" else robot.name
-            headings = ("m", *(symbol + axis for axis in "xyz"), *("I" + pair for pair in INERTIA))
+            headings = ("m", *(symbol + axis for axis in "xyz"), *PARAMETER_NAMES[4:])
             print(f"\n{printable(where)}: {title}")
             print("link" + "".join(f"{heading:>11}" for heading in headings))
             for i, link in enumerate(content[frame], start=1):
                 numbers = [link["mass"], *link[vector], *link[inertia]]
                 print(f"{i:>4}" + "".join(f"{fixed(each, 6):>11}" for each in numbers))
+
+
+def _entry(body: InertialParameters) -> dict[str, Any]:
+    """For a program; inertias as xx, xy, xz, yy, yz, zz."""
+    return {
+        "mass": body.mass,
+        "first_moment": body.vector[1:4].tolist(),
+        "inertia_about_origin": body.vector[4:].tolist(),
+        "com": body.com.tolist(),
+        "inertia_about_com": six_from_symmetric(body.inertia).tolist(),
+    }

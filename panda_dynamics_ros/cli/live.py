@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConn
 from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
-from panda_dynamics_ros.reporting.web_view import WebView
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -38,7 +38,6 @@ PERIOD = 0.25  # s, between two tables
 
 
 def run(args: argparse.Namespace) -> None:
-    """Connect, follow the robot until the time is over or Ctrl-C, and say what was seen."""
     if args.seconds is not None:
         checks.number(args.seconds, "--seconds", minimum=0.1, maximum=1e7)
 
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         args.robot = args.robot or connection.robot  # as the robot describes itself, where the user does not
         robot: RobotDescription = options.load_arm(args)
         robot = with_own_end_effector(robot, state) if args.end_effector is None else robot
-        live = Live(robot, connection, FrankaStream(connection, say), state)
+        live = Live(robot, connection, state, say)
         view = stack.enter_context(options.opened_view(args, robot, f"panda-dynamics live: {args.ip}"))
         publish = None
         if args.ros:
@@ -73,7 +72,8 @@ def run(args: argparse.Namespace) -> None:
                     shown = live.elapsed
                     show(live.rows())
                     if view is not None:
-                        live.show_in(view)
+                        q, mode, output = live.state.sample.q, live.state.mode, live.output
+                        view.show(shown, q, output.estimate, wrench=output.wrench.wrench, remark=mode)
     if args.json:
         print(json.dumps(live.summary()), flush=True)
     else:
@@ -84,11 +84,11 @@ class Live:
     """What was seen so far of a robot with this model: the last state, and what the monitor makes of it."""
 
     def __init__(
-        self, robot: RobotDescription, connection: FrankaConnection, stream: FrankaStream, state: FrankaState
+        self, robot: RobotDescription, connection: FrankaConnection, state: FrankaState, say: Callable[[str], None]
     ) -> None:
-        self.stream, self.monitor, self.stamps = stream, ArmMonitor(robot), StreamMonitor()
-        self.title = f"{connection.host} by {connection.binding}, with the parameters of {robot.name}"
+        self.stream, self.monitor, self.stamps = FrankaStream(connection, say), ArmMonitor(robot), StreamMonitor()
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}
+        self.title = "{host} by {binding}, with the parameters of {robot}".format(**self._about)
         self._origin = time.monotonic()
         self.state, self.output = state, self.monitor.update_state(state.raw)  # not counted: nodes start after it
 
@@ -104,11 +104,6 @@ class Live:
             self.stamps.accept(state.sample.stamp)
             self.state, self.output = state, self.monitor.update_state(state.raw)
         return state
-
-    def show_in(self, view: WebView) -> None:
-        """Show the last state in a web page."""
-        q, mode, wrench = self.state.sample.q, self.state.mode, self.output.wrench.wrench
-        view.show(self.elapsed, q, self.output.estimate, wrench=wrench, remark=mode)
 
     @property
     def pose_error(self) -> float:

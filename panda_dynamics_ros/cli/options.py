@@ -27,8 +27,6 @@ FULL_TURN = 6.3  # rad, just above 2 pi
 PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
 """A flag, or the name of a positional argument, and the keyword arguments of `add_argument`."""
-
-
 Options = Sequence[Option | list[Option] | dict[str, list[Option]]]
 """Options; a list within has those of which exactly one must be given, a dictionary those under a title of the help."""
 
@@ -39,7 +37,6 @@ def option(name: str, words: str, **keywords: Any) -> Option:
 
 
 def flag(name: str, words: str) -> Option:
-    """An option without a value."""
     return option(name, words, action="store_true")
 
 
@@ -49,12 +46,10 @@ def number(name: str, default: float, metavar: str, words: str) -> Option:
 
 
 def three(name: str, default: tuple[float, ...] | None, metavar: tuple[str, ...], words: str) -> Option:
-    """An option that takes three numbers."""
     return option(name, words, type=float, nargs=3, default=default, metavar=metavar)
 
 
 def output(default: str, metavar: str = "DIR", words: str = "folder for the results") -> Option:
-    """`--output`."""
     return option("--output", f"{words} (default: {default})", type=Path, default=Path(default), metavar=metavar)
 
 
@@ -89,7 +84,6 @@ ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), 
 
 
 def add(parser: argparse._ActionsContainer, options: Options) -> None:
-    """Add these options."""
     for each in options:
         if isinstance(each, tuple):
             parser.add_argument(each[0], **each[1])

@@ -47,7 +47,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a pose in all formats."""
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")

@@ -8,7 +8,6 @@ import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,12 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
-from panda_dynamics_ros.recordings.replay import Replay, replay
+from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay_bag import write_replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 EXAMPLES = """\
 panda-dynamics replay recording.mcap --output result
@@ -52,7 +49,6 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay, report, write the files; show them at the pace of the recording if asked to."""
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
     args.bag = str(EXAMPLE) if args.example else args.bag
@@ -63,7 +59,44 @@ def run(args: argparse.Namespace) -> int:
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, args.bag)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
-        result = _replay(args, name, data, robot, known)
+        with console.progress_bar(args.json, "replaying") as bar:
+            task = bar.add_task("", total=len(data.stamp))
+            result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
+        segments: tuple[PayloadSegment, ...] = ()
+        if args.smooth or args.unloaded:
+            for moment in args.unloaded:
+                checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
+            unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
+            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
+        loads = summaries.franka_loads(data, robot, result)
+        for sentence in summaries.stale_loads(loads, float(data.stamp[0])):
+            warnings.warn(sentence, stacklevel=2)
+        summary = summaries.summary_of(data, result, segments, loads)
+        believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
+        words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events]
+        rows = [
+            ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
+            ("lost", result.losses),
+            ("torque residual RMS", f"{console.joint_values(result.residual_rms)} N m (joints 1..n)"),
+            *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
+            *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
+            ("events", "; ".join(words) or "none"),
+            *([("problem", result.problem)] if result.problem else []),
+        ]
+        tables = [console.segments_table(segments, float(data.stamp[0]))] if segments else []
+        tables.append((f"{name}, with the parameters of {robot.name}", rows))
+        args.output.mkdir(parents=True, exist_ok=True)
+        from panda_dynamics_ros.reporting.plots import plot_replay
+
+        smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
+        files = [
+            summaries.write_summary(summary, args.output),
+            *plot_replay(data, robot, result, args.output, **smoothed),
+        ]
+        if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
+            files.append(args.output / "results")
+            write_replay(files[-1], data, result, overwrite=True)
+        console.print_results(args.json, summary, tables, files)
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay
 
@@ -73,48 +106,3 @@ def run(args: argparse.Namespace) -> int:
                 while True:
                     time.sleep(1.0)
     return CONTRADICTED if args.strict and result.problem else 0
-
-
-def _replay(
-    args: argparse.Namespace, name: str, data: JointDataset, robot: RobotModel, known: dict[str, Any]
-) -> Replay:
-    with console.progress_bar(args.json, "replaying") as bar:
-        task = bar.add_task("", total=len(data.stamp))
-        result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
-    segments: tuple[PayloadSegment, ...] = ()
-    if args.smooth or args.unloaded:
-        for moment in args.unloaded:
-            checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
-        unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
-    loads = summaries.franka_loads(data, robot, result)
-    for sentence in summaries.stale_loads(loads, float(data.stamp[0])):
-        warnings.warn(sentence, stacklevel=2)
-    summary = summaries.summary_of(data, result, segments, loads)
-    believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
-    words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events]
-    rows = [
-        ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
-        ("lost", result.losses),
-        ("torque residual RMS", f"{console.joint_values(result.residual_rms)} N m (joints 1..n)"),
-        *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
-        *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
-        ("events", "; ".join(words) or "none"),
-        *([("problem", result.problem)] if result.problem else []),
-    ]
-    tables: list[console.Table] = [(f"{name}, with the parameters of {robot.name}", rows)]
-    if segments:
-        tables.insert(0, console.segments_table(segments, float(data.stamp[0])))
-    args.output.mkdir(parents=True, exist_ok=True)
-    from panda_dynamics_ros.reporting.plots import plot_replay
-
-    smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
-    files = [
-        summaries.write_summary(summary, args.output),
-        *plot_replay(data, robot, result, args.output, **smoothed),
-    ]
-    if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
-        files.append(args.output / "results")
-        write_replay(files[-1], data, result, overwrite=True)
-    console.print_results(args.json, summary, tables, files)
-    return result

@@ -28,7 +28,6 @@ START = 1.0  # s at rest before the motion
 
 
 def run(args: argparse.Namespace) -> None:
-    """Simulate, write the recording."""
     from panda_dynamics_ros.recordings.bag_writing import write_joint_states
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.plant import payload_cube

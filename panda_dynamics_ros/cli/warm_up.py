@@ -15,7 +15,6 @@ OPTIONS = [options.option("nodes", f"some of {', '.join(NODES)} (default: all)",
 
 
 def run(args: argparse.Namespace) -> None:
-    """Compile, and say how long it took."""
     start = time.monotonic()
     nodes = args.nodes or [node for node in NODES if node != "simulated_panda" or find_spec("mujoco") is not None]
     warm_up(*nodes, report=lambda line: print(f"{line} ..", file=sys.stderr, flush=True))

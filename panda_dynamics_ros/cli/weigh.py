@@ -10,16 +10,13 @@ import numpy as np
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
-from panda_dynamics_ros.estimation.paired_runs import PairedRuns, RestCheck, check_at_rest, weigh_paired_runs
+from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_runs
 from panda_dynamics_ros.estimation.payload_file import franka_load
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
 from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.robot.inertial import six_from_symmetric
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, six_from_symmetric
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
-from panda_dynamics_ros.simulation.motions import FourierMotion
 from panda_dynamics_ros.simulation.plant import payload_cube, simulated_runs
 
 EXAMPLES = """\
@@ -27,9 +24,6 @@ panda-dynamics weigh --plan --start 0 -0.785 0 -2.356 0 1.571 0.785 --table-heig
 panda-dynamics weigh --unloaded empty1.mcap empty2.mcap --loaded with1.mcap with2.mcap
 """
 ORDER = "ABBA"  # of simulated runs without (A) and with (B) the payload: a drift cancels
-Runs = tuple[list[JointDataset], list[JointDataset], JointDataset | None]
-"""Loaded, unloaded, and for the check at rest, if there is another one for it."""
-INERTIA = ("xx", "xy", "xz", "yy", "yz", "zz")
 START = "posture to start the motion from, rad (default: Franka's)"
 CHECK = "another recording with the payload, for the check at rest (default: the same)"
 OPTIONS = [
@@ -55,31 +49,39 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    """Plan, or weigh and report."""
     from panda_dynamics_ros.reporting.plots import plot_differences
 
     if bool(args.loaded) != bool(args.unloaded):
         got = "none" if args.loaded else "some"
         raise ArgumentError(f"--unloaded: expected recordings beside those of --loaded, and only then, got {got}")
-    robot = options.load_arm(args)
-    if args.plan:
-        motion = _motion(args, robot)
-        plan = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
-        rows = console.summary_rows(plan)
-        console.print_results(args.json, plan, [("motion for weighing", rows)], plan["files"])
-        return
-    truth = payload_cube(args.payload_mass, args.payload_com) if args.simulate else None
-    loaded, unloaded, check = _recorded(args, robot) if truth is None else _simulated(args, robot, truth)
-    result = weigh_paired_runs(robot, loaded, unloaded, **options.payload_options(args))
-    vector, rest = result.estimate.vector, result.rest
-    rest = rest if check is None else check_at_rest(robot, vector, check, unloaded, rest.noise)
-    kinds = [*((run, "loaded") for run in loaded), *((run, "unloaded") for run in unloaded)]
-    kinds.sort(key=lambda each: float(each[0].stamp[0]))
-    runs = [run.source if args.simulate else f"{Path(run.source).name} ({kind})" for run, kind in kinds]
+    if args.simulate and args.check:
+        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
+    robot, truth = options.load_arm(args), None
+    if args.loaded:
+        load = partial(options.load_recording, args, robot)
+        loaded, unloaded = [*map(load, args.loaded)], [*map(load, args.unloaded)]
+        check = load(args.check) if args.check else None
+    else:
+        options.radians(args.start, "--start")
+        search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
+        motion = weighing_motion(robot, args.start, **search)
+        if args.plan:
+            plan = options.write_plan(robot, motion, duration(motion), args.output / "trajectory.yaml")
+            tables = [("motion for weighing", console.summary_rows(plan))]
+            console.print_results(args.json, plan, tables, plan["files"])
+            return
+        truth = payload_cube(args.payload_mass, args.payload_com)
+        # One more loaded run for the check at rest; the payload is estimated without it.
+        *runs, check = simulated_runs(robot, motion, truth, ORDER + "B", args.seed)
+        loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=True) if each == kind] for kind in "BA")
+    result = weigh_paired_runs(robot, loaded, unloaded, check=check, **options.payload_options(args))
+    rest = result.rest
+    in_order = sorted([*loaded, *unloaded], key=lambda run: float(run.stamp[0]))
+    names = [f"{Path(run.source).name} ({'loaded' if run in loaded else 'unloaded'})" for run in in_order]
     args.output.mkdir(parents=True, exist_ok=True)
     summary = {
         "robot": robot.name,
-        "runs": runs,
+        "runs": names,
         **payload_entry(result.estimate),
         "motion_s": result.motion_s,
         "noise": floats(result.noise),  # one sigma
@@ -92,42 +94,22 @@ def run(args: argparse.Namespace) -> None:
         "set_load": franka_load(result.estimate),
         "truth": None if truth is None else body_entry(truth),
     }
-    tables = [(f"weighed with {robot.name}, {len(runs)} runs", _rows(result, rest, truth))]
+    tables = [(f"weighed with {robot.name}, {len(names)} runs", _rows(result, truth))]
     files = [plot_differences(result, args.output / "weigh.png"), write_summary(summary, args.output)]
     summary["files"] = [str(file) for file in files]
     console.print_results(args.json, summary, tables, files)
 
 
-def _motion(args: argparse.Namespace, robot: RobotModel) -> FourierMotion:
-    options.radians(args.start, "--start")
-    search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
-    return weighing_motion(robot, args.start, **search)
-
-
-def _recorded(args: argparse.Namespace, robot: RobotModel) -> Runs:
-    load = partial(options.load_recording, args, robot)
-    return [*map(load, args.loaded)], [*map(load, args.unloaded)], load(args.check) if args.check else None
-
-
-def _simulated(args: argparse.Namespace, robot: RobotModel, payload: InertialParameters) -> Runs:
-    if args.check:
-        raise ArgumentError(f"--check: expected no recording with --simulate, which makes one, got {args.check!r}")
-    # One more loaded run for the check at rest; the payload is estimated without it.
-    runs = list(simulated_runs(robot, _motion(args, robot), payload, ORDER + "B", args.seed))
-    loaded, unloaded = ([run for run, each in zip(runs, ORDER, strict=False) if each == kind] for kind in "BA")
-    return loaded, unloaded, runs[-1]
-
-
-def _rows(result: PairedRuns, rest: RestCheck, truth: InertialParameters | None) -> console.Rows:
+def _rows(result: PairedRuns, truth: InertialParameters | None) -> console.Rows:
     """The result in words, and the payload's true parameters where they are known."""
-    estimate = result.estimate
+    estimate, rest = result.estimate, result.rest
     is_found = estimate.mass - estimate.mass_margin > 0.0
     mass, inertia, at_rest = console.mass_text(estimate), "not known", "not checked: the arm never paused"
     if is_found:  # to a tenth of a gram, also below what counts as carried elsewhere: pairs show less than that
         mass = f"{estimate.mass:.4f} ± {estimate.mass_margin:.4f} kg (95 %)"
     if np.isfinite(estimate.inertia_std).all():
-        entries = zip(INERTIA, six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
-        margins = [f"{name} {console.fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
+        entries = zip(PARAMETER_NAMES[4:], six_from_symmetric(estimate.inertia), estimate.inertia_std, strict=True)
+        margins = [f"{name[1:]} {console.fixed(1e3 * v, 2)} ± {1e3 * NORMAL_95 * s:.2f}" for name, v, s in entries]
         inertia = ", ".join(margins) + " g m² (95 %)"
     if len(rest.torque):
         verdict = "within the arm's noise" if rest.passed else "beyond the arm's noise"

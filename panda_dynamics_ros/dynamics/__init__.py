@@ -7,7 +7,7 @@ Joint arrays that are not finite, or not of shape (..., n), are an `ArgumentErro
 from panda_dynamics_ros.dynamics.base_parameters import BaseParameters, base_parameters
 from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.dynamics.friction import friction_torques, presliding_states
-from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, links_in_base, pose
+from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian, pose
 from panda_dynamics_ros.dynamics.mass_matrix import coriolis_matrix, forward_dynamics, mass_matrix
 from panda_dynamics_ros.dynamics.newton_euler import coriolis_torques, gravity_torques, inverse_dynamics
 from panda_dynamics_ros.dynamics.regressor import payload_regressor, regressor
@@ -26,7 +26,6 @@ __all__ = [
     "inverse_dynamics",
     "jacobian",
     "link_side_torques",
-    "links_in_base",
     "mass_matrix",
     "payload_regressor",
     "pose",

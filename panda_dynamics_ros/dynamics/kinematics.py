@@ -78,22 +78,6 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     return of_states(robot, (q,), pose_of_one, pose_blocks if row >= 0 else None, (robot.table, row, q, zeros((4, 4))))
 
 
-def links_in_base(robot: RobotDescription, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The bodies of all links in base, at q (..., n), rad.
-
-    Returns masses (n,), kg; centres of mass (..., n, 3), m; inertias (..., n, 3, 3), kg m^2, about them, in base axes.
-
-    Reference: document 000, S_c = S_H_i i_c and S_I = S_R_i i_I S_R_i^T. Its table has m c and the inertia about the
-    joint's origin (errata 1 and 2), which `InertialParameters.from_vector` turns into c and the inertia about c.
-    """
-    T = np.stack([pose(robot, q, f"joint{i}") for i in range(1, robot.n + 1)], axis=-3)
-    R, p = T[..., :3, :3], T[..., :3, 3]
-    mass, com, inertia = (
-        np.array([getattr(link, name) for link in robot.links]) for name in ("mass", "com", "inertia")
-    )
-    return mass, (R @ com[..., None])[..., 0] + p, R @ inertia @ np.swapaxes(R, -1, -2)
-
-
 @part
 def store_column(J, i, linear, angular):
     """Write column i of J (6, n)."""

@@ -96,7 +96,7 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     Raises DataError: no piece of the recording is long enough for the filters.
     """
     n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
-    samples = prepare(measured, from_positions=True)
+    samples = prepare([measured], from_positions=True)
     q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
     arm = inverse_dynamics(robot, q, dq, ddq) + friction_torques(robot, dq) + robot.felt_rotor_inertia * ddq
     left = samples.tau - arm

@@ -115,6 +115,7 @@ def weigh_paired_runs(
     loaded: Sequence[JointDataset],
     unloaded: Sequence[JointDataset],
     *,
+    check: JointDataset | None = None,
     shape: Shape | str | None = None,
     **options: float,
 ) -> PairedRuns:
@@ -123,6 +124,7 @@ def weigh_paired_runs(
     robot: the arm without the payload; its friction and masses need not be right, since their error cancels.
     loaded, unloaded: one or more runs each, in any order. Stamps tell which came first, unless the runs overlap in
         time; unloaded, loaded, loaded, unloaded is the best order against a drift of the friction.
+    check: another loaded run, for the torques at rest; the payload is not found from it. By default the loaded runs.
     shape: of the payload, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`; those of the prior, and `known_mass` and `max_mass`.
     Raises ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
@@ -151,42 +153,21 @@ def weigh_paired_runs(
     _refuse_changes(fit, runs, count)
     stamp, body = float(first.stamp[-1]), ConsistentBody()
     estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
-    moving, still = fit.level * np.sqrt(1.0 + WHITE**2), fit.level * np.sqrt(2.0 + WHITE**2)
+    resting = runs if check is None else same_moments([rows_of(robot, data) for data in (check, *unloaded)])
+    carrying, still = len(resting) - len(unloaded), resting[0].still
+    reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)
+    left = [run.y[still] - run.Y[still] @ estimate.vector - reference for run in resting[:carrying]]
     with_load, without = (np.mean([run.y for run in kind], axis=0) for kind in kinds)
     return PairedRuns(
         estimate=estimate,
-        rest=RestCheck(_at_rest(runs, count, estimate.vector), still * np.sqrt(1.0 + 1.0 / len(unloaded))),
-        noise=moving,
+        rest=RestCheck(np.vstack(left), fit.level * np.sqrt((2.0 + WHITE**2) * (1.0 + 1.0 / len(unloaded)))),
+        noise=fit.level * np.sqrt(1.0 + WHITE**2),
         motion_s=float(first.motion[-1] - first.motion[0]),
         stamp=first.stamp - first.begin,
         q=first.q,
         difference=with_load - without,
         explained=np.mean([run.Y for run in kinds[0]], axis=0) @ estimate.vector,
     )
-
-
-def check_at_rest(
-    robot: RobotDescription,
-    payload: FloatArray,
-    loaded: JointDataset,
-    unloaded: Sequence[JointDataset],
-    noise: FloatArray,
-) -> RestCheck:
-    """Whether the torques of another loaded run at rest are within the noise once the payload is declared.
-
-    payload: (10,), inertial vector in the flange frame.
-    loaded: a run that the payload was not found from.
-    noise: (n,), N m, as of `PairedRuns.rest`.
-    Raises DataError: as `weigh_paired_runs`.
-    """
-    return RestCheck(_at_rest(same_moments([rows_of(robot, data) for data in (loaded, *unloaded)]), 1, payload), noise)
-
-
-def _at_rest(runs: Sequence[RunRows], count: int, payload: FloatArray) -> FloatArray:
-    """Torques (P, n) that are left in the pauses of the first `count` runs, the loaded ones."""
-    still = runs[0].still
-    reference = np.mean([run.y[still] for run in runs[count:]], axis=0)
-    return np.vstack([run.y[still] - run.Y[still] @ payload - reference for run in runs[:count]])
 
 
 # ---- the fit -----------------------------------------------------------------------------------------------------

@@ -14,21 +14,20 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_torques
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import regression
-from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
-from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
+from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
+from panda_dynamics_ros.identification.rows import MotionSamples
 from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
-from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 
@@ -50,9 +49,9 @@ def condition_number(gram: FloatArray) -> float:
 
 
 def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, FloatArray], float]:
-    """A function of the states q, dq, ddq (N, n) of a motion: the condition number of its base regressor.
+    """A function of states q, dq, ddq (N, n): the condition number of the base regressor stacked over them.
 
-    Of the base regressor stacked over the states (De Luca, document 003, slide 12).
+    Reference: De Luca, document 003, slide 12.
     """
     columns = list(robot.base_parameters().columns)
 
@@ -63,9 +62,10 @@ def regressor_condition(robot: RobotModel) -> Callable[[FloatArray, FloatArray, 
     return condition
 
 
-def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str, ...]:
+def not_identified(gram: FloatArray, model: LinearModel) -> tuple[str, ...]:
     """Names of base parameters and friction terms that the rows do not determine (full-column-rank check).
 
+    A warning says which motion would.
     Where the motion is so slow that torques of acceleration are below the residual, second moments are among them.
     """
     prior, samples, base = model.prior, model.samples, model.prior.base_parameters()
@@ -75,7 +75,7 @@ def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str,
         if term != "stribeck":  # it begins at zero and stays there where nothing speaks for it
             names.append(f"{term}{i // len(regression.FRICTION_TERMS) + 1}")
             place.append(first + i)
-    gram = equations.gram.sum(axis=0)[np.ix_(place, place)]
+    gram = gram.sum(axis=0)[np.ix_(place, place)]
     length = np.sqrt(np.diag(gram))
     seen = length > LEAST_SINGULAR_VALUE * np.median(length)
     values, directions = np.linalg.eigh(gram[np.ix_(seen, seen)] / np.outer(length[seen], length[seen]))
@@ -83,17 +83,16 @@ def not_identified(equations: NormalEquations, model: LinearModel) -> tuple[str,
     moving = prior.inverse_dynamics(samples.q, samples.dq, samples.ddq) - prior.gravity_torques(samples.q)
     if (rms(moving) <= prior.residual.std).all():
         seen[: len(base.columns)] &= np.array(base.columns) % 10 < FIRST_SECOND_MOMENT
-    return tuple(name for name, there in zip(names, seen, strict=True) if not there)
-
-
-def advice(names: tuple[str, ...]) -> str:
-    """Which motion would determine these parameters, whose names end in the number of a joint."""
-    joints = sorted({int(re.findall(r"\d+$", name)[0]) for name in names})
-    return (
-        f"{', '.join(names)} cannot be identified and stay near the prior's; move joints {', '.join(map(str, joints))} "
-        "and those before further and faster, in both directions, at several frequencies (panda-dynamics excite finds "
-        "such a motion)"
-    )
+    unseen = tuple(name for name, there in zip(names, seen, strict=True) if not there)
+    if unseen:
+        joints = sorted({int(re.findall(r"\d+$", name)[0]) for name in unseen})
+        text = (
+            f"{', '.join(unseen)} cannot be identified and stay near the prior's; move joints "
+            f"{', '.join(map(str, joints))} and those before further and faster, in both directions, at several "
+            "frequencies (panda-dynamics excite finds such a motion)"
+        )
+        warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
+    return unseen
 
 
 LEAST_DURATION_S = 3.0  # of rows: a third is held out, with `procedure.MARGIN_S` beside it
@@ -109,10 +108,10 @@ class ImplausibleRecordingWarning(UserWarning):
     """The recording does not look like one of the unloaded arm; the message names the likely cause and the remedy."""
 
 
-def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
-    """The rows of a recording of an arm of this kind.
+def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
+    """The recording of an arm of this kind, with link-side torques.
 
-    Raises DataError: the number of joints is not the arm's, units are wrong, or the recording is too short.
+    Raises DataError: the number of joints is not the arm's, or units are wrong.
     Raises ArgumentError: gravity is not in the efforts of the arm's kind.
     """
     if prior.effort == WITHOUT_GRAVITY:
@@ -133,37 +132,33 @@ def rows_of(prior: RobotModel, data: JointDataset) -> MotionSamples:
             f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
             "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
         )
-    return prepare(replace(data, tau=link_side_torques(prior, data.q, data.tau)))
+    return replace(data, tau=prior.link_side_torques(data.q, data.tau))
 
 
-def samples_of(recordings: Sequence[MotionSamples], prior: RobotModel) -> MotionSamples:
+def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
     """The rows in which no torque is at its limit, without rotor torques; a warning says where torques are saturated.
 
-    Raises ArgumentError: there is no recording.
     Raises DataError: nothing moves, a joint's torque is constant, or too little is left.
     """
-    if not recordings:
-        raise ArgumentError("data: expected at least one recording, got none")
-    samples = joined(recordings)
-    moved = np.ptp(samples.q, axis=0)
+    source, moved = ", ".join(samples.recordings), np.ptp(samples.q, axis=0)
     if (moved < LEAST_MOTION).all():
         raise DataError(
-            f"{samples.source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
+            f"{source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
             "no friction can be identified; record an exciting motion (panda-dynamics excite)"
         )
     constant = np.ptp(samples.tau, axis=0) <= _CONSTANT
     if constant.any():
         raise DataError(
-            f"{samples.source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither "
-            "their friction nor the base parameters of their links can be identified; record link-side torques of a "
-            "moving arm"
+            f"{source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither their "
+            "friction nor the base parameters of their links can be identified; record link-side torques of a moving "
+            "arm"
         )
     samples = replace(samples, tau=samples.tau - prior.felt_rotor_inertia * samples.ddq)
     saturated = np.abs(samples.tau) > _SATURATED * prior.limits.effort
     often = saturated.mean(axis=0) > _OFTEN
     if often.any():
         text = (
-            f"{samples.source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
+            f"{source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
             "those samples do not count, and friction and base parameters of these joints are the less certain for it; "
             "move slower"
         )
@@ -172,7 +167,7 @@ def samples_of(recordings: Sequence[MotionSamples], prior: RobotModel) -> Motion
     total = len(samples) * samples.period
     if total < LEAST_DURATION_S:
         raise DataError(
-            f"{samples.source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
+            f"{source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
             f"{prior.name}, got {total:.2f} s; no base parameter can be identified; one period of an exciting motion "
             "(panda-dynamics excite) shows all"
         )
@@ -215,21 +210,17 @@ LEAST_RESIDUAL = 0.004
 
 
 def problems_of(
-    recordings: Sequence[MotionSamples],
-    model: LinearModel,
-    weight: FloatArray,
-    held_out: FloatArray,
-    prior_held_out: FloatArray,
+    model: LinearModel, gram: FloatArray, weight: FloatArray, held_out: FloatArray, prior_held_out: FloatArray
 ) -> tuple[str, ...]:
     """Sentences with cause and remedy, most telling first; none for a plausible recording.
 
-    weight: (n,), of the rows, by the prior's residual.
+    gram: of the model's rows. weight: (n,), of the rows, by the prior's residual.
     held_out, prior_held_out: (n,), N m, torque RMS on held-out blocks, of the fits and of the prior.
     """
     prior = model.prior
-    conflicts = ((each.source, name_conflict(prior, [each.joint])) for each in recordings)
+    conflicts = ((source, name_conflict(prior, [joint])) for source, joint in model.samples.recordings.items())
     found = [f"{source}: {conflict}" for source, conflict in conflicts if conflict]
-    if load := _load(model, weight):
+    if load := _load(model, gram, weight):
         found.append(load)
     else:
         usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
@@ -248,43 +239,43 @@ def problems_of(
     return tuple(found)
 
 
-def _load(model: LinearModel, weight: FloatArray) -> str:
+def _load(model: LinearModel, gram: FloatArray, weight: FloatArray) -> str:
     """A load that changes, one that is there all the time, or less than none."""
-    std = regression.prior_std(model.prior, ONE_KIND)
-    arm = Quadratic.of(NormalEquations.of(model), weight, std).minimum()
-
-    def payload(q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-        return model.prior.payload_regressor(q, dq, ddq)
-
-    rest = replace(model, columns=payload, b=model.unexplained(arm))
-    size = len(model.samples)
+    prior, size, std = model.prior, len(model.b), regression.prior_std(model.prior, ONE_KIND)
+    x = Quadratic.of(gram, weight, std).minimum()
+    last = slice((prior.n - 1) * PARAMETERS, prior.n * PARAMETERS)  # a payload is a part of the last link
+    carried, rest = np.zeros((len(x) + 1, PARAMETERS)), np.append(-x, 1.0)
+    carried[last] = inertial_transport(prior.T_joint_flange)
     count = int(np.clip(size * model.samples.period / BLOCK_S, 1, BLOCKS))
-    parts = [_mass(rest, weight, PAYLOAD_STD, rows) for rows in np.array_split(np.arange(size), count)]
-    (least, least_std), (most, most_std) = min(parts), max(parts)
+    parts = [model.gram(rows) for rows in np.array_split(np.arange(size), count)]
+    masses = [_mass(part, np.column_stack([carried, rest]), weight, PAYLOAD_STD) for part in parts]
+    (least, least_std), (most, most_std) = min(masses), max(masses)
     if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
         return (
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    both = replace(model, columns=lambda *state: np.concatenate([model.columns(*state), payload(*state)], axis=-1))
-    mass, deviation = _mass(both, weight, np.concatenate([std, PAYLOAD_STD]))
+    own, b = np.split(np.eye(len(x) + 1), [-1], axis=1)
+    both = np.hstack([own, carried, b])
+    mass, deviation = _mass(gram, both, weight, np.concatenate([std, PAYLOAD_STD]))
     if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
     if mass > 0.0:
         return (
-            f"the arm carries about {mass:.2f} kg more than {model.prior.name}: record it unloaded, or name what is "
-            "mounted for good as its end effector (hand, or a YAML file)"
+            f"the arm carries about {mass:.2f} kg more than {prior.name}: record it unloaded, or name what is mounted "
+            "for good as its end effector (hand, or a YAML file)"
         )
     return (
-        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {model.prior.name}: is gravity "
-        "missing from them, their sign wrong, or an end effector named that is not mounted?"
+        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {prior.name}: is gravity missing "
+        "from them, their sign wrong, or an end effector named that is not mounted?"
     )
 
 
-def _mass(
-    model: LinearModel, weight: FloatArray, std: FloatArray, rows: NDArray[np.intp] | slice = slice(None)
-) -> tuple[float, float]:
-    """The payload's mass and its standard deviation, kg; its columns are the last ten of the model."""
-    cost = Quadratic.of(NormalEquations.of(model, rows), weight, std)
+def _mass(gram: FloatArray, M: FloatArray, weight: FloatArray, std: FloatArray) -> tuple[float, float]:
+    """A payload's mass and its standard deviation, kg, of the columns [A b] M, the last of which is what they explain.
+
+    The payload's parameters are the last ten.
+    """
+    cost = Quadratic.of(M.T @ gram @ M, weight, std)
     place = -PARAMETERS
-    return float(cost.minimum()[place]), float(np.sqrt(cost.covariance()[place, place]))
+    return float(cost.minimum()[place]), float(std[place] * np.sqrt(np.linalg.inv(cost.H)[place, place]))

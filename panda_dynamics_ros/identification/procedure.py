@@ -12,7 +12,7 @@ is modelled as coloured noise, with a standard deviation and a correlation time.
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification import problems, regression
-from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
+from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joints import Friction, ResidualModel
-
-_IDENTIFIED = " (identified)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
     return replace(
         prior,
-        name=f"{prior.name.removesuffix(_IDENTIFIED)}{_IDENTIFIED}",
+        name=f"{prior.name.removesuffix(' (identified)')} (identified)",
         links=tuple(InertialParameters.from_vector(vector) for vector in bodies),
         friction=replace(
             old,
@@ -155,7 +153,7 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
     Raises DataError: the recording is too short.
     Raises ArgumentError: a model has another number of joints.
     """
-    rows = prepare(recording)
+    rows = prepare([recording])
     first, *_ = models.values()
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
     predicted |= {name: regression.modelled_torques(robot, rows) for name, robot in models.items()}
@@ -165,8 +163,6 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
 PASSES = 2
 _LEAST_STD = 1e-3  # N m
 FREE = 100.0  # a factor at which the prior fixes only the parameters that the data does not determine
-PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
-"""Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
 CANDIDATES = {
     "bodies": (0.3, 0.6, 1.0, 2.0, 4.0, FREE),
     "friction": (0.0, 0.3, 1.0, 2.0, 5.0, FREE),
@@ -206,35 +202,32 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [problems.rows_of(prior, each) for each in ([data] if isinstance(data, JointDataset) else data)]
-    samples = problems.samples_of(recordings, prior)
-    model = regression.linear_model(prior, samples)
-    equations, base, n = NormalEquations.of(model), prior.base_parameters(), prior.n
-    unidentifiable = problems.not_identified(equations, model)
-    if unidentifiable:
-        warnings.warn(problems.IdentifiabilityWarning(problems.advice(unidentifiable)), stacklevel=2)
+    recordings = [data] if isinstance(data, JointDataset) else data
+    samples = problems.usable(prior, prepare(problems.plausible(prior, each) for each in recordings))
+    model = LinearModel(prior, samples)
+    gram, base, n = model.gram(), prior.base_parameters(), prior.n
+    unidentifiable = problems.not_identified(gram, model)
     folds = folds_of(model)
-    chosen, residual = prior_scale or PriorScale(), prior.residual
+    chosen = prior_scale or PriorScale()
+    weight = prior_weight = _weight(prior.residual, samples.period)
     for _ in range(PASSES):  # the weights of the rows follow from what fits leave, and fits from the weights
-        weight = _weight(residual, samples.period)
         if prior_scale is None:
             chosen = choose_prior_scale(model, folds, weight, chosen)
         residual = residual_model(held_out_residual(model, folds, weight, chosen), samples.period)
-    weight = _weight(residual, samples.period)
-    cost = Quadratic.of(equations, weight, regression.prior_std(prior, chosen))
+        weight = _weight(residual, samples.period)
+    cost = Quadratic.of(gram, weight, regression.prior_std(prior, chosen))
     x = regression.feasible_minimum(prior, cost)
     problems.check_fit(model, x)
     # Where the links had to be made possible, so have those of the fits that are tested.
     solve = Quadratic.minimum if np.array_equal(x, cost.minimum()) else partial(regression.feasible_minimum, prior)
     held_out = rms(held_out_residual(model, folds, weight, chosen, solve))
     prior_held_out = rms(np.concatenate([model.b[rows] for *_, rows in folds]))
-    prior_weight = _weight(prior.residual, samples.period)
-    found_problems = problems.problems_of(recordings, model, prior_weight, held_out, prior_held_out)
+    found_problems = problems.problems_of(model, gram, prior_weight, held_out, prior_held_out)
     for problem in found_problems:
         warnings.warn(problems.ImplausibleRecordingWarning(problem), stacklevel=2)
     found = identified_robot(prior, x, _with_slow_part(residual))
     covariance = regression.error_covariance(cost, model, residual, weight)[: 10 * n, : 10 * n]
-    gram = equations.gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
+    base_gram = gram.sum(axis=0)[np.ix_(base.columns, base.columns)]
     return Identification(
         robot=found,
         prior=prior,
@@ -245,7 +238,7 @@ def identify(
         prior_torque_rms=rms(model.b),
         cross_validated_rms=held_out,
         cross_validated_time=residual.correlation_time,
-        condition_number=problems.condition_number(gram),  # of the stacked base regressor (document 003, slide 12)
+        condition_number=problems.condition_number(base_gram),  # of the stacked base regressor (document 003, slide 12)
         not_identified=unidentifiable,
         problems=found_problems,
         prior_scale=chosen,
@@ -284,8 +277,8 @@ def residual_model(residual: FloatArray, period: float) -> ResidualModel:
     return ResidualModel(std, np.minimum(times, LONGEST_S), np.full(len(std), ERROR_RATIO))
 
 
-Fold: TypeAlias = tuple[NormalEquations, NormalEquations, NDArray[np.bool_]]
-"""Normal equations of the rows for the fit and of those for the test, and which rows (N,) the test has."""
+Fold: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_]]
+"""`LinearModel.gram` of the rows for the fit and of those for the test, and which rows (N,) the test has."""
 
 
 def folds_of(model: LinearModel) -> list[Fold]:
@@ -298,7 +291,7 @@ def folds_of(model: LinearModel) -> list[Fold]:
         test = (clock >= start) & (clock <= start + length)
         fit = (clock < start - MARGIN_S) | (clock > start + length + MARGIN_S)
         if fit.sum() >= 0.2 * len(clock):
-            folds.append((NormalEquations.of(model, fit), NormalEquations.of(model, test), test))
+            folds.append((model.gram(fit), model.gram(test), test))
     return folds
 
 
@@ -311,29 +304,21 @@ def held_out_residual(
 ) -> FloatArray:
     """b - A x (N, n) in the test rows of all folds, N m; x as `solve` finds it from the cost of the other rows."""
     std = regression.prior_std(model.prior, prior_scale)
-    costs = [(Quadratic.of(fit, weight, std), rows) for fit, _, rows in folds]
-    return np.concatenate([model.unexplained(solve(cost), rows) for cost, rows in costs])
+    return np.concatenate([model.unexplained(solve(Quadratic.of(fit, weight, std)), rows) for fit, _, rows in folds])
 
 
 def choose_prior_scale(model: LinearModel, folds: list[Fold], weight: FloatArray, start: PriorScale) -> PriorScale:
     """The factors with the least root sum square of the held-out torque RMS, by turns until none changes."""
 
+    @cache
     def score(prior_scale: PriorScale) -> float:
         std, squares = regression.prior_std(model.prior, prior_scale), 0.0
         for fit, test, _ in folds:
-            x = Quadratic.of(fit, weight, std).minimum()
-            # |b - A x|^2 = x'A'A x - 2 x'A'b, joint by joint, and b'b, which no x changes
-            squares += float(((test.gram @ x - 2.0 * test.moment) @ x).sum())
+            left = np.append(-Quadratic.of(fit, weight, std).minimum(), 1.0)
+            squares += float((test @ left @ left).sum())
         return squares
 
-    best, least = start, score(start)
-    for _ in range(4):
-        before = best
-        for group, factors in CANDIDATES.items():
-            for factor in factors:
-                trial = replace(best, **{group: factor})
-                if trial != best and (value := score(trial)) < least:
-                    best, least = trial, value
-        if best == before:
-            break
+    best = start
+    for group, factors in 4 * list(CANDIDATES.items()):
+        best = min([best, *(replace(best, **{group: factor}) for factor in factors)], key=score)
     return best

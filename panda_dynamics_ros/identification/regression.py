@@ -26,9 +26,8 @@ columns. H^-1 alone would be right for white errors and their weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,36 +50,36 @@ Rows = NDArray[Any] | slice
 ALL = slice(None)
 
 
-@dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Columns A (N, n, p) and right-hand side b (N, n) of tau - tau_prior = A x; A is computed where it is needed.
+    """Columns A (N, n, p) of all parameters and right-hand side b (N, n) of tau - tau_prior = A x, for N samples.
 
-    samples: the N rows. columns: the columns (K, n, p) of K states q, dq, ddq and s (K, n).
+    A is computed where it is needed, `AT_ONCE` rows at a time.
     """
 
-    prior: RobotModel
-    samples: MotionSamples
-    columns: Callable[..., FloatArray]
-    b: FloatArray
+    def __init__(self, prior: RobotModel, samples: MotionSamples) -> None:
+        self.prior, self.samples = prior, samples
+        self.b = samples.tau - modelled_torques(prior, samples)
 
-    def parts(self, rows: Rows = ALL) -> Iterator[NDArray[Any]]:
-        """Numbers of the chosen rows, `AT_ONCE` at a time."""
-        chosen = np.arange(len(self.b))[rows]
-        return (chosen[first : first + AT_ONCE] for first in range(0, len(chosen), AT_ONCE))
-
-    def of(self, rows: NDArray[Any]) -> FloatArray:
-        """A of these rows."""
-        samples = self.samples
-        return self.columns(*(values[rows] for values in (samples.q, samples.dq, samples.ddq, samples.s)))
+    def columns(self, rows: Rows = ALL) -> Iterator[FloatArray]:
+        """[A b] (K, n, p + 1) of the chosen rows, part by part; A has the columns of links, friction and tilt."""
+        chosen, prior = np.arange(len(self.b))[rows], self.prior
+        leaning = [replace(prior, gravity=np.linalg.norm(prior.gravity) * axis) for axis in np.eye(3)[:TILT]]
+        for first in range(0, len(chosen), AT_ONCE):
+            part = chosen[first : first + AT_ONCE]
+            q, dq, ddq, s = (getattr(self.samples, name)[part] for name in ("q", "dq", "ddq", "s"))
+            terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
+            friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
+            tilt_and_b = np.stack([*(robot.gravity_torques(q) for robot in leaning), self.b[part]], axis=-1)
+            yield np.concatenate([prior.regressor(q, dq, ddq), friction, tilt_and_b], axis=-1)
 
     def unexplained(self, x: FloatArray, rows: Rows = ALL) -> FloatArray:
         """b - A x of the chosen rows."""
-        return np.concatenate([self.b[part] - self.of(part) @ x for part in self.parts(rows)])
+        return np.concatenate([columns @ np.append(-x, 1.0) for columns in self.columns(rows)])
 
-
-def linear_model(prior: RobotModel, samples: MotionSamples) -> LinearModel:
-    """The columns of all parameters for the rows of `samples`, around the `prior`."""
-    return LinearModel(prior, samples, partial(_columns, prior), samples.tau - modelled_torques(prior, samples))
+    def gram(self, rows: Rows = ALL) -> FloatArray:
+        """[A b]'[A b] (n, p + 1, p + 1) of each joint, for the chosen rows: all that least squares needs."""
+        by_joint = (np.ascontiguousarray(columns.swapaxes(0, 1)) for columns in self.columns(rows))
+        return np.asarray(sum(each.swapaxes(1, 2) @ each for each in by_joint))
 
 
 def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
@@ -92,16 +91,6 @@ def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
 def rms(values: FloatArray) -> FloatArray:
     """Root mean square over the rows of (N, ..)."""
     return np.sqrt((values**2).mean(axis=0))
-
-
-def _columns(prior: RobotModel, q: FloatArray, dq: FloatArray, ddq: FloatArray, s: FloatArray) -> FloatArray:
-    """Columns (K, n, p) of the links, friction and tilt, d tau / d (g_x, g_y): a difference, exact since linear."""
-    terms = np.stack([dq, s, np.ones_like(dq), s * np.exp(-((dq / STRIBECK_VELOCITY) ** 2))], axis=-1)
-    friction = np.einsum("kjt,ij->kijt", terms, np.eye(prior.n)).reshape(*dq.shape, -1)
-    size, rigid = float(np.linalg.norm(prior.gravity)), prior.inverse_dynamics(q, dq, ddq)
-    leaning = (replace(prior, gravity=prior.gravity + size * axis) for axis in np.eye(3)[:TILT])
-    tilt = np.stack([robot.inverse_dynamics(q, dq, ddq) - rigid for robot in leaning], axis=-1)
-    return np.concatenate([prior.regressor(q, dq, ddq), friction, tilt], axis=-1)
 
 
 def friction_slice(n: int) -> slice:
@@ -143,24 +132,6 @@ def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NormalEquations:
-    """A' A (n, p, p) and A' b (n, p) of each joint."""
-
-    gram: FloatArray
-    moment: FloatArray
-
-    @classmethod
-    def of(cls, model: LinearModel, rows: Rows = ALL) -> NormalEquations:
-        """Of the chosen rows."""
-        gram, moment = 0.0, 0.0
-        for part in model.parts(rows):
-            A = np.ascontiguousarray(model.of(part).swapaxes(0, 1))
-            transposed = A.swapaxes(1, 2)
-            gram, moment = gram + transposed @ A, moment + (transposed @ model.b[part].T[:, :, None])[..., 0]
-        return cls(np.asarray(gram), np.asarray(moment))
-
-
-@dataclass(frozen=True, eq=False)
 class Quadratic:
     """The cost z' H z - 2 h' z of x = std z; std (p,) are the prior's deviations, 0 for what stays as it is."""
 
@@ -169,18 +140,14 @@ class Quadratic:
     std: FloatArray
 
     @classmethod
-    def of(cls, equations: NormalEquations, weight: FloatArray, std: FloatArray) -> Quadratic:
-        """For weights 1 / (sigma^2 kappa) (n,)."""
-        gram = np.einsum("j,jab->ab", weight, equations.gram)
-        return cls(gram * np.outer(std, std) + np.eye(len(std)), std * (weight @ equations.moment), std)
+    def of(cls, gram: FloatArray, weight: FloatArray, std: FloatArray) -> Quadratic:
+        """For a `LinearModel.gram` and weights 1 / (sigma^2 kappa) (n,)."""
+        total = np.einsum("j,jab->ab", weight, gram)
+        return cls(total[:-1, :-1] * np.outer(std, std) + np.eye(len(std)), std * total[:-1, -1], std)
 
     def minimum(self) -> FloatArray:
         """The unconstrained minimiser (p,)."""
         return self.std * np.linalg.solve(self.H, self.h)
-
-    def covariance(self) -> FloatArray:
-        """(p, p): the inverse of the cost's curvature, zero for what stays."""
-        return np.linalg.inv(self.H) * np.outer(self.std, self.std)
 
 
 def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualModel, weight: FloatArray) -> FloatArray:
@@ -189,7 +156,7 @@ def error_covariance(cost: Quadratic, model: LinearModel, residual: ResidualMode
     poles = np.exp(-model.samples.period / residual.correlation_time)
     for each in np.unique(block):
         for j in range(model.prior.n):  # one after the other: a filter needs all rows of a block, which may be long
-            columns = np.concatenate([model.of(part)[:, j] for part in model.parts(block == each)])
+            columns = np.concatenate([columns[:, j, :-1] for columns in model.columns(block == each)])
             rows = weight[j] * cost.std * columns
             # Each row's correlated ones: the sum over t' of pole^|t - t'| times row t'.
             forward = lfilter([1.0], [1.0, -poles[j]], rows, axis=0)

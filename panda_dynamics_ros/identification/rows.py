@@ -12,7 +12,7 @@ below 10 Hz. The lag shows in the recording itself: for dq_measured(t) = dq(t - 
     dq_measured - dq = -lag ddq.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.errors import DataError
+from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 LONGEST_LAG_S = 0.03
@@ -39,22 +39,20 @@ EDGE_S = 0.1  # left out at both ends of each piece: one period of the cutoff, w
 PADDING_S = 0.3  # what the filter gets beyond the ends, by odd reflection
 LONGEST_GAP_S = 0.05  # gaps up to this are bridged by interpolation; a longer one cuts the recording in pieces
 _OUTLIER = 10.0  # robust sigmas of a sample's distance to the median of its neighbours
-_ROWS = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
 
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
     """Rows of a regression.
 
-    source: where the samples came from. joint: name of the first joint, as recorded.
+    recordings: the name of the first joint in each recording, by where that came from.
     stamp: (N,), s. q, dq, ddq, tau: (N, n).
     s: (N, n), direction of dry friction (`dynamics.presliding_states`), through the same filter.
     block: (N,), the number of the piece of recording.
     period: s, between rows. outliers: recorded samples that were replaced.
     """
 
-    source: str
-    joint: str
+    recordings: dict[str, str]
     stamp: FloatArray
     q: FloatArray
     dq: FloatArray
@@ -70,39 +68,35 @@ class MotionSamples:
 
     def rows(self, which: NDArray[Any]) -> "MotionSamples":
         """The chosen rows."""
-        return replace(self, **{name: getattr(self, name)[which] for name in _ROWS})
+        names = ("stamp", "q", "dq", "ddq", "tau", "s", "block")
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
 
 
-def prepare(recording: JointDataset, *, from_positions: bool = False) -> MotionSamples:
-    """The rows of a recording, piece by piece where it has gaps.
+def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False) -> MotionSamples:
+    """The rows of recordings, of which one at a time need be in memory, piece by piece where they have gaps.
 
     from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
         smaller below.
-    Raises DataError: no piece is long enough to be filtered.
+    Raises ArgumentError: there is no recording.
+    Raises DataError: no piece of a recording is long enough to be filtered.
     """
-    stamp, (q, tau, outliers) = recording.stamp, _without_outliers(recording)
-    measured = np.stack([q, recording.dq, tau])
-    cuts = np.flatnonzero(np.diff(stamp) > max(LONGEST_GAP_S, 2.5 * recording.period_s)) + 1
-    pieces = [
-        _piece(stamp[part], measured[:, part], recording.rate_hz, from_positions)
-        for part in np.split(np.arange(len(stamp)), cuts)
-        if np.ptp(stamp[part]) >= 4 * EDGE_S
-    ]
+    first_joints, pieces, replaced = dict[str, str](), list[tuple[FloatArray, ...]](), 0
+    for each in recordings:
+        stamp, (q, tau, outliers) = each.stamp, _without_outliers(each)
+        measured = np.stack([q, each.dq, tau])
+        cuts = np.flatnonzero(np.diff(stamp) > max(LONGEST_GAP_S, 2.5 * each.period_s)) + 1
+        parts = [part for part in np.split(np.arange(len(stamp)), cuts) if np.ptp(stamp[part]) >= 4 * EDGE_S]
+        if not parts:
+            raise DataError(f"{each.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        pieces += [_piece(stamp[part], measured[:, part], each.rate_hz, from_positions) for part in parts]
+        first_joints[each.source] = each.names[0]
+        replaced += outliers
     if not pieces:
-        raise DataError(f"{recording.source}: expected at least {4 * EDGE_S:g} s of samples without a gap, got none")
+        raise ArgumentError("data: expected at least one recording, got none")
     period = float(np.median([np.median(np.diff(piece[0])) for piece in pieces]))
     block = np.repeat(np.arange(len(pieces)), [len(piece[0]) for piece in pieces])
     stamp, q, dq, ddq, tau, s = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return MotionSamples(recording.source, recording.names[0], stamp, q, dq, ddq, tau, s, block, period, outliers)
-
-
-def joined(parts: Sequence[MotionSamples]) -> MotionSamples:
-    """The rows of one or several recordings."""
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS}
-    first = np.cumsum([0, *(part.block[-1] + 1 for part in parts[:-1])])  # block of each
-    columns["block"] += np.repeat(first, [len(part) for part in parts])
-    source, period = ", ".join(part.source for part in parts), float(np.median([part.period for part in parts]))
-    return replace(parts[0], source=source, period=period, outliers=sum(part.outliers for part in parts), **columns)
+    return MotionSamples(first_joints, stamp, q, dq, ddq, tau, s, block, period, replaced)
 
 
 def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions: bool) -> tuple[FloatArray, ...]:
@@ -120,8 +114,8 @@ def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions:
     # The direction of friction has corners, which a spline would round.
     direction, _ = presliding_states(measured[0])
     s = np.column_stack([np.interp(grid, stamp, column) for column in direction.T])
-    signals = q, dq, np.gradient(q, dt, axis=0), tau, s
-    q, dq, derived, tau, s = (sosfiltfilt(order, values, axis=0, padlen=padding) for values in signals)
+    signals = np.stack([q, dq, np.gradient(q, dt, axis=0), tau, s])
+    q, dq, derived, tau, s = sosfiltfilt(order, signals, axis=1, padlen=padding)
     dq = derived if from_positions else joint_velocities(dq, derived, dt)
     ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
@@ -141,19 +135,17 @@ def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, 
     return q, tau, int(outside.any(axis=(0, 2)).sum())
 
 
-def velocity_lag(measured: FloatArray, derived: FloatArray, dt: float) -> float:
-    """By how much (s) the measured velocities (N, n) lag behind the positions' derivative, both filtered alike."""
+def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
+    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones.
+
+    derived: (N, n), of the positions, filtered as the measured ones are, which lag behind them.
+    """
     acceleration = np.gradient(derived, dt, axis=0)
     power = float((acceleration**2).sum())
     lag = -float(((measured - derived) * acceleration).sum()) / power if power > 0.0 else 0.0
-    return float(np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S))
-
-
-def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> FloatArray:
-    """(N, n), rad/s: measured velocities moved forward by their lag; of joints that contradict, the derived ones."""
-    lag = velocity_lag(measured, derived, dt)
     time = dt * np.arange(len(measured))
-    aligned = CubicSpline(time, measured)(np.clip(time + lag, 0.0, time[-1]))
+    shifted = np.clip(time + np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S), 0.0, time[-1])
+    aligned = CubicSpline(time, measured)(shifted)
     difference = np.sqrt(((aligned - derived) ** 2).mean(axis=0))
     trusted = difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0))
     return np.where(trusted, aligned, derived)

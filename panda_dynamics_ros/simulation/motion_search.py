@@ -118,8 +118,7 @@ def periodic_motion(
     checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     n, limits = robot.n, robot.limits
 
-    def motion_of(point: FloatArray) -> FourierMotion:
-        numbers = point.reshape(n, 1 + 2 * H)
+    def motion_of(numbers: FloatArray) -> FourierMotion:
         shape = FourierMotion(np.zeros(n), *at_rest(numbers[:, 1 : 1 + H], numbers[:, 1 + H :]), duration)
         low, high = limits.lower + POSITION_MARGIN, limits.upper - POSITION_MARGIN
         # The smaller a motion, the more choice of place it has: the same number moves it further.
@@ -127,7 +126,7 @@ def periodic_motion(
         return within_limits(shape, limits, PERIODIC_VELOCITY_SHARE, wish, step=0.5 * SAMPLE_TIME)
 
     hit = partial(blocked, robot, PERIODIC_VELOCITY_SHARE + 0.1, table_height)
-    return search(lambda rng: rng.normal(size=n * (1 + 2 * H)), motion_of, score, hit, trials, seed, DRAWN, progress)
+    return search(lambda rng: rng.normal(size=(n, 1 + 2 * H)), motion_of, score, hit, trials, seed, DRAWN, progress)
 
 
 def weighing_motion(
@@ -166,10 +165,9 @@ def weighing_motion(
     most = np.full(n, min(ARM_REACH, reach))
     most[-3:] = reach
 
-    def motion_of(point: FloatArray) -> FourierMotion:
-        numbers = point.reshape(n, WEIGHING_HARMONICS + 1)
-        _, sine = at_rest(np.zeros((n, WEIGHING_HARMONICS)), numbers[:, :WEIGHING_HARMONICS])
-        shape = FourierMotion(np.zeros(n), np.zeros((n, WEIGHING_HARMONICS)), sine, PERIOD_S)
+    def motion_of(numbers: FloatArray) -> FourierMotion:
+        sine = numbers[:, :WEIGHING_HARMONICS]
+        shape = FourierMotion(np.zeros(n), *at_rest(np.zeros_like(sine), sine), PERIOD_S)
         share = 1.0 / (1.0 + np.exp(-numbers[:, WEIGHING_HARMONICS] - 1.0))
         scaled = within_limits(shape, limits, 0.5, start, share=share, reach=most, step=0.5 * SAMPLE_TIME)
         return replace(scaled, centre=scaled.centre + start - scaled(0.0)[0])
@@ -180,7 +178,7 @@ def weighing_motion(
         return float(np.sum(np.diag(covariance) / WANTED**2))
 
     hit = partial(blocked, robot, 0.6, table_height, position_margin=LIMIT_MARGIN)
-    size = n * (WEIGHING_HARMONICS + 1)
+    size = n, WEIGHING_HARMONICS + 1
     motion, _ = search(lambda rng: rng.normal(size=size), motion_of, score, hit, trials, seed, 0.3)
     # Slowing down takes RAMP s for half of RAMP of the motion, and so does getting going again.
     waits = STANDSTILL_S + 0.5 * RAMP + (PAUSE_S + RAMP) * np.arange(len(PAUSES))
@@ -231,8 +229,7 @@ def blocked(
     """What a motion comes too near to, on the way out of the rest posture, too: the limits, or an obstacle."""
     (q, dq, ddq), limits = states, robot.limits
     kept = (
-        (q >= limits.lower + position_margin).all()
-        and (q <= limits.upper - position_margin).all()
+        ((q >= limits.lower + position_margin) & (q <= limits.upper - position_margin)).all()
         and (np.abs(dq) <= velocity_share * limits.velocity).all()
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )
@@ -256,7 +253,7 @@ def search(
     hits: Counter[str | None] = Counter()
     for trial in range(int(trials)):
         drawn = best is None or trial < drawn_share * trials
-        candidate = draw(rng) if drawn else point + step * rng.normal(size=point.size)
+        candidate = draw(rng) if drawn else point + step * rng.normal(size=point.shape)
         motion = motion_of(candidate)
         states = motion(np.arange(0.0, motion.settled + motion.period, SAMPLE_TIME))
         hit = obstacle_of(states)

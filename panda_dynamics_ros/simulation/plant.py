@@ -197,7 +197,7 @@ class SimulatedPanda:
     def _reference(self) -> FloatArray:
         """(3, n): q, dq, ddq, where the arm should be now."""
         part, row = divmod(self._samples - self._followed_since, PLANNED)
-        if row == 0 or self._samples == self._followed_since:
+        if row == 0:
             times: FloatArray = self.timestep * (PLANNED * part + np.arange(PLANNED, dtype=np.float64))
             self._planned = np.stack(self._path(times))
         return self._planned[:, row]
@@ -222,15 +222,13 @@ class SimulatedPanda:
         if not (0.0 < payload.mass <= MAX_PAYLOAD and payload.is_physical()):
             got = " ".join(str(payload).split())
             raise ArgumentError(f"payload: expected a body that can exist, of up to {MAX_PAYLOAD:g} kg, got {got}")
-        self._carry(payload)
+        write_body(self._model, PAYLOAD_BODY, payload)
+        self.truth = payload
 
     def release(self) -> None:
         """Put the payload down, where there is one: the arm carries nothing from now on."""
-        self._carry(InertialParameters.zero())
-
-    def _carry(self, payload: InertialParameters) -> None:
-        write_body(self._model, PAYLOAD_BODY, payload)
-        self.truth = payload
+        self.truth = InertialParameters.zero()
+        write_body(self._model, PAYLOAD_BODY, self.truth)
 
     def apply_push(self, link: int, force: ArrayLike, duration: float) -> None:
         """Push the centre of mass of link 1..n with `force` (3,) N, in base axes, for `duration` s from now.
@@ -294,5 +292,4 @@ def simulated_runs(
         if letter == "B":
             plant.attach(payload)
         run = plant.record(duration(motion))
-        name = f"run {number + 1} ({'loaded' if letter == 'B' else 'unloaded'})"
-        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=name)
+        yield replace(run, stamp=run.stamp + number * (duration(motion) + 60.0), source=f"run {number + 1}")

@@ -26,8 +26,6 @@ from panda_dynamics_ros.robot.inertial import second_moments
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation.motions import FourierMotion
 
-TORQUE_NOISE = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)  # N m
-TORQUE_VIBRATION = (0.237, 0.339, 0.196, 0.334, 0.075, 0.086, 0.0)  # N m
 VIBRATION_FREQUENCY, VIBRATION_TIME = 35.0, 0.03  # Hz, s
 
 
@@ -69,7 +67,7 @@ class OrnsteinUhlenbeck:
 
 @dataclass(frozen=True)
 class SensorLevels:
-    """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm, `.ideal()` has none.
+    """Imperfections of the seven joints' sensors; `SensorLevels()` is the real arm.
 
     torque_noise, torque_vibration: N m per joint, white, and narrow-banded at 35 Hz.
     velocity_noise, velocity_lag: rad/s, white; s, of a first-order filter on dq.
@@ -77,18 +75,13 @@ class SensorLevels:
     joint_offset: rad, std of each joint's constant encoder offset.
     """
 
-    torque_noise: tuple[float, ...] = TORQUE_NOISE
-    torque_vibration: tuple[float, ...] = TORQUE_VIBRATION
+    torque_noise: tuple[float, ...] = (0.079, 0.075, 0.084, 0.056, 0.048, 0.060, 0.039)
+    torque_vibration: tuple[float, ...] = (0.237, 0.339, 0.196, 0.334, 0.075, 0.086, 0.0)
     velocity_noise: float = 0.004
     velocity_lag: float = 0.005
     position_noise: float = 2e-5
     position_step: float = 1e-5
     joint_offset: float = 3e-4
-
-    @classmethod
-    def ideal(cls) -> SensorLevels:
-        """Sensors without noise, lag or offset."""
-        return cls((0.0,) * 7, (0.0,) * 7, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -125,7 +118,7 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Realism:
-    """Imperfections of the simulated arm; `Realism()` is at the real arm's level, `Realism.ideal()` has none.
+    """Imperfections of the simulated arm; `Realism()` is at the real arm's level.
 
     The torque that the model leaves unexplained has the RMS `residual * robot.residual.std` per joint, in two parts:
     `disturbance_share` of it (in std) is a coloured disturbance that no model explains, the rest comes from wrong
@@ -142,11 +135,6 @@ class Realism:
     disturbance_share: float = 0.5
     disturbance_time: float = 0.4
     sensors: SensorLevels = field(default_factory=SensorLevels)
-
-    @classmethod
-    def ideal(cls) -> Realism:
-        """The model itself, without link-side friction, and sensors without noise, lag or offset."""
-        return cls(residual=0.0, sensors=SensorLevels.ideal())
 
     @classmethod
     def repeating(cls) -> Realism:
@@ -221,27 +209,12 @@ def perturbed_arm(
         if excess <= INERTIAL_CAP:
             break
         levels *= 0.95 * INERTIAL_CAP / excess
+    # Friction brings each joint's RMS error to the target by other offset, Coulomb and viscous terms.
     s, _ = presliding_states(q * (PRESLIDING / presliding))
-    return TrueArm(replace(other, friction=_filling_friction(robot, rng, dq, s, error, target)), presliding, offset)
-
-
-def _filling_friction(
-    robot: RobotDescription,
-    rng: np.random.Generator,
-    dq: FloatArray,
-    s: FloatArray,
-    error: FloatArray,
-    target: FloatArray,
-) -> Friction:
-    """Friction that brings each joint's RMS `error` to `target` by other offset, Coulomb and viscous terms.
-
-    s: (k, n), direction of dry friction along the motion.
-    """
     nominal, n = robot.friction, robot.n
-    transition = np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition)
     speed = np.sqrt(np.mean(dq**2, axis=0))
     weights = rng.uniform(0.3, 1.0, (3, n)) * rng.choice([-1.0, 1.0], (3, n))
-    friction, sweep = nominal, np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
+    sweep = np.linspace(-1.0, 1.0, 201)[:, None] * robot.limits.velocity
     for _ in range(2):
         shape = weights[0] + weights[1] * s + weights[2] * dq / speed
         # The s >= 0 per joint with mean((error + s shape)^2) = target^2; 0 where the error alone exceeds it.
@@ -252,11 +225,11 @@ def _filling_friction(
             offset=nominal.offset + scale * weights[0],
             coulomb=nominal.coulomb + scale * weights[1],
             viscous=nominal.viscous + scale * weights[2] / speed,
-            transition=transition,
+            transition=np.where(nominal.coulomb == 0.0, TRANSITION, nominal.transition),
         )
         without_offset = replace(robot, friction=replace(friction, offset=np.zeros(n)))
         driving = (friction_torques(without_offset, sweep) * sweep < -1e-9).any(axis=0)  # a joint, at some speed
         if not driving.any():
             break
         weights[1:] = np.where(driving, np.abs(weights[1:]), weights[1:])  # more friction than modelled, then
-    return friction
+    return TrueArm(replace(other, friction=friction), presliding, offset)

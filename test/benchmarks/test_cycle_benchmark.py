@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import lifting
+from motion import IDEAL, lifting
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
@@ -15,7 +15,7 @@ from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
 from panda_dynamics_ros.robot.joints import PRESLIDING
-from panda_dynamics_ros.simulation import Realism, SimulatedPanda
+from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import TrueArm
 
 NOISE = 0.4  # N m, five sigmas of the mean over 50 ms of noise and vibration
@@ -72,7 +72,7 @@ def test_an_arm_has_the_torques_of_the_simulated_panda(panda):
     arm = drawn_arm(panda, np.random.default_rng(3))
     arm = replace(arm, gain=np.ones(7))
     friction = Friction.of(7, viscous=arm.viscous, coulomb=arm.dry, offset=arm.offset)
-    plant = SimulatedPanda(panda, realism=Realism.ideal())
+    plant = SimulatedPanda(panda, realism=IDEAL)
     plant.true_arm = TrueArm(replace(arm.robot, friction=friction), arm.presliding, np.zeros(7))
     plant._build()
     thing = object_of(1.0, np.random.default_rng(4))

@@ -10,7 +10,6 @@ from arms import random_body, random_chain, random_states, transform
 from oracles import Pinocchio, assert_agrees, pin, skew
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics.kinematics import links_in_base
 from panda_dynamics_ros.robot.inertial import symmetric_from_six
 
 # Document 000 prints four decimals; the sixth decimals of the Gaz set add at most 3e-6 to the half digit.
@@ -106,23 +105,24 @@ def arm(request):
 
 def test_bodies_are_where_pinocchio_has_them(arm, rng):
     q = random_states(arm, rng, samples=50).q
-    mass, com, inertia = links_in_base(arm, q)
     oracle = Pinocchio(arm)
     for k in range(len(q)):
         pin.forwardKinematics(oracle.model, oracle.data, q[k])
         for i in range(arm.n):
             body = oracle.data.oMi[i + 1].act(oracle.model.inertias[i + 1])
-            assert mass[i] == body.mass
+            link = arm.links[i].transformed(arm.pose(q[k], f"joint{i + 1}"))
+            assert link.mass == body.mass
             # Rounding of a few products of rotations; lengths and inertias are below 10.
-            assert np.abs(com[k, i] - body.lever).max() < 1e-13
-            assert np.abs(inertia[k, i] - body.inertia).max() < 1e-13
+            assert np.abs(link.com - body.lever).max() < 1e-13
+            assert np.abs(link.inertia - body.inertia).max() < 1e-13
 
 
 def test_ledezmas_arm_at_zero_by_hand():
     """At q = 0 frame 2 is turned about x by -90 degrees, 4 and 6 by 90, 7 by 180, the others not at all: the table's
     own numbers stand in base, with other signs and in another order."""
-    mass, com, inertia = links_in_base(pdr.load_robot("panda_ledezma"), ZERO)
-    assert mass.tolist() == [4.9707, 0.6469, 3.2286, 3.5879, 1.2259, 1.6666, 1.4655]
+    arm = pdr.load_robot("panda_ledezma")
+    links = [link.transformed(arm.pose(ZERO, f"joint{i}")) for i, link in enumerate(arm.links, start=1)]
+    assert [link.mass for link in links] == [4.9707, 0.6469, 3.2286, 3.5879, 1.2259, 1.6666, 1.4655]
     by_hand = {  # link: the origin of its frame in base, and (x, y, z) of m c there
         2: ((0, 0, 0.333), (-0.0020, 0.0023, 0.0186)),
         3: ((0, 0, 0.649), (0.0888, 0.1267, -0.2147)),
@@ -132,11 +132,11 @@ def test_ledezmas_arm_at_zero_by_hand():
         7: ((0.088, 0, 1.033), (0.0004, 0.0031, -0.1453)),
     }
     for link, (origin, first_moment) in by_hand.items():
-        want = np.array(origin) + np.array(first_moment) / mass[link - 1]
-        assert np.abs(com[link - 1] - want).max() < 1e-14, f"link {link}"  # rounding
+        want = np.array(origin) + np.array(first_moment) / links[link - 1].mass
+        assert np.abs(links[link - 1].com - want).max() < 1e-14, f"link {link}"  # rounding
     # Link 2, Rx(-90): x, y, z of the link are x, -z, y of base; Steiner's term taken off in the link's own frame.
     c = np.array([-0.0020, -0.0186, 0.0023]) / 0.6469
     about_origin = symmetric_from_six([0.0085, -0.0040, 0.0103, 0.0281, 0.0008, 0.0265])
     about_com = about_origin - 0.6469 * (c @ c * np.eye(3) - np.outer(c, c))
     turn = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
-    assert np.abs(inertia[1] - turn @ about_com @ turn.T).max() < 1e-15
+    assert np.abs(links[1].inertia - turn @ about_com @ turn.T).max() < 1e-15

@@ -8,8 +8,12 @@ from motion import coloured, sinusoids
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.identification.regression import TRANSITION
+from panda_dynamics_ros.identification.procedure import FREE
+from panda_dynamics_ros.identification.regression import TRANSITION, PriorScale
 from panda_dynamics_ros.robot import Friction
+
+PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
+"""Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
 
 
 def other_arm(robot: pdr.RobotModel, rng: np.random.Generator) -> pdr.RobotModel:

@@ -8,18 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_arm import other_arm, record
+from simulated_arm import PLAIN, other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification import regression
-from panda_dynamics_ros.identification.procedure import PLAIN, folds_of, held_out_residual
+from panda_dynamics_ros.identification.procedure import folds_of, held_out_residual
 from panda_dynamics_ros.identification.regression import (
     STRIBECK_VELOCITY,
     TRANSITION,
-    NormalEquations,
+    LinearModel,
     PriorScale,
-    linear_model,
     rms,
 )
 from panda_dynamics_ros.identification.rows import prepare
@@ -67,7 +66,7 @@ def test_the_held_out_figure_is_that_of_arms_that_can_exist(panda, rng):
     """Least squares finds links that cannot exist, above all from parts of a recording."""
     data = record(other_arm(panda, rng), 15.0, rng, scale=1.0)
     fit = pdr.identify(data, robot=panda, prior_scale=PLAIN)
-    model = linear_model(panda, prepare(data))
+    model = LinearModel(panda, prepare([data]))
     free = rms(held_out_residual(model, folds_of(model), 1.0 / fit.robot.residual.std**2, PLAIN))
     # What can exist is nearer to the truth: 0.9 of the held-out error and less.
     assert np.linalg.norm(fit.cross_validated_rms) < 0.95 * np.linalg.norm(free)
@@ -115,13 +114,13 @@ def test_recordings_are_read_one_by_one_and_their_rows_in_parts(panda, rng, monk
             del recording
             most.append(sum(ref() is not None for ref in alive))
 
-    model = linear_model(panda, prepare(made[0]))
-    in_one = NormalEquations.of(model)
+    model = LinearModel(panda, prepare([made[0]]))
+    in_one = model.gram()
     monkeypatch.setattr(regression, "AT_ONCE", 100)  # rows; a recording has some 580
-    in_parts = NormalEquations.of(model)
+    in_parts = model.gram()
     # The information matrix is well conditioned: sums of 580 products in another order differ by 580 eps of the norms.
-    norms = np.sqrt(np.diagonal(in_one.gram, axis1=1, axis2=2))
-    assert (np.abs(in_parts.gram - in_one.gram) <= 1e-12 * norms[:, :, None] * norms[:, None, :]).all()
+    norms = np.sqrt(np.diagonal(in_one, axis1=1, axis2=2))
+    assert (np.abs(in_parts - in_one) <= 1e-12 * norms[:, :, None] * norms[:, None, :]).all()
     parts = pdr.identify(one_by_one(), robot=panda, prior_scale=PriorScale())
     assert max(most) <= 2  # this one, and the one before until it is replaced
     # Parameters are not. The search for links that can exist ends once its cost is within 1e-8, which may move them by

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from conftest import public_log
 from motion import lifting
-from simulated_arm import other_arm, record
+from simulated_arm import PLAIN, other_arm, record
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarning
-from panda_dynamics_ros.identification.procedure import PLAIN
 from panda_dynamics_ros.identification.regression import PriorScale
 
 QUICK = PriorScale()  # given, and not chosen by cross-validation, which takes most of the time

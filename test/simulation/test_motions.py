@@ -213,7 +213,7 @@ def test_more_trials_are_no_worse_and_the_seed_decides(panda, condition):
 
 
 def test_better_than_the_recorded_motion(panda, condition, panda_1khz_log):
-    rows = prepare(pdr.load_dataset(panda_1khz_log))
+    rows = prepare([pdr.load_dataset(panda_1khz_log)])
     _, score = periodic_motion(panda, condition, 7.6, trials=2000)
     # 79 and 21 were measured: 30 % are asked for.
     assert score < 0.7 * condition(rows.q, rows.dq, rows.ddq)

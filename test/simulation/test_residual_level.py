@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, lifting
+from motion import NO_ERRORS, PAYLOAD, lifting
 from scipy import signal
 
 from panda_dynamics_ros.checks import FloatArray
@@ -209,7 +209,7 @@ def test_perturbed_bodies_have_the_spread_asked_for(panda):
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_model_error_fills_what_the_disturbance_leaves(robot, share):
-    motion, sensors = exciting_motion(robot, 1), replace(SensorLevels.ideal(), joint_offset=3e-4)
+    motion, sensors = exciting_motion(robot, 1), replace(NO_ERRORS, joint_offset=3e-4)
     realism = Realism(disturbance_share=share, sensors=sensors)
     arm = perturbed_arm(robot, motion, realism, np.random.default_rng(1))
     q, dq, ddq = motion(motion.settled + np.arange(0.0, motion.period, 0.01))

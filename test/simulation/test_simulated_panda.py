@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, lifting
+from motion import IDEAL, NO_ERRORS, PAYLOAD, lifting
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
@@ -16,7 +16,6 @@ from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation import FourierMotion, Realism, SimulatedPanda, exciting_motion
 from panda_dynamics_ros.simulation.motion_search import READY
 from panda_dynamics_ros.simulation.motions import JointTrajectory, at_rest
-from panda_dynamics_ros.simulation.realism import SensorLevels
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
@@ -29,7 +28,7 @@ def motion_of(robot: pdr.RobotModel) -> FourierMotion:
 
 
 def ideal(robot: pdr.RobotModel) -> SimulatedPanda:
-    return SimulatedPanda(robot, realism=Realism.ideal(), excitation=motion_of(robot))
+    return SimulatedPanda(robot, realism=IDEAL, excitation=motion_of(robot))
 
 
 def accelerations(recording: pdr.JointDataset) -> np.ndarray:
@@ -51,7 +50,7 @@ def test_torque_is_rigid_inverse_dynamics_with_the_payload_through_pick_and_rele
 
 
 def test_friction_and_disturbance_are_in_the_torque(panda):
-    plant = SimulatedPanda(panda, seed=4, realism=Realism(sensors=SensorLevels.ideal()))
+    plant = SimulatedPanda(panda, seed=4, realism=Realism(sensors=NO_ERRORS))
     run = plant.record(6.0)
     true = plant.true_arm.robot
     assert isinstance(true, pdr.RobotModel)
@@ -90,7 +89,7 @@ def test_picking_and_releasing_do_not_jump(panda):
 
 def test_limits_are_respected_under_load_and_the_path_is_kept(panda):
     heavy = pdr.InertialParameters(3.0, np.array([0.03, 0.02, 0.08]), np.diag([0.01, 0.01, 0.008]))
-    plant = SimulatedPanda(panda, seed=5, realism=Realism(sensors=SensorLevels.ideal()))
+    plant = SimulatedPanda(panda, seed=5, realism=Realism(sensors=NO_ERRORS))
     run, loaded = lifting(plant, heavy, 6.0, 9.0, 5.0)
     limits = panda.limits
     assert (run.q > limits.lower).all()
@@ -173,7 +172,7 @@ def test_the_arm_is_at_rest_before_and_after():
 
 def standing() -> SimulatedPanda:
     at_ready = FourierMotion(np.array(READY), np.zeros((7, 1)), np.zeros((7, 1)))
-    return SimulatedPanda(pdr.load_robot("panda"), realism=Realism.ideal(), excitation=at_ready)
+    return SimulatedPanda(pdr.load_robot("panda"), realism=IDEAL, excitation=at_ready)
 
 
 def test_the_simulated_arm_follows():
