@@ -9,7 +9,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, along, column, cross, sub
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, along, column, cross, sub
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -39,7 +39,7 @@ def pose_of_one(table, frame, q, T):
     """T (4 rows, 4) of stacked states, of the frame in this row of the table (-1: base); whether they are finite."""
     n = chain.joint_count(table)
     for k in range(q.shape[0] // n):
-        X = IDENTITY, ZERO
+        X = chain.BASE
         for i in range(min(frame + 1, n)):
             X = along(X, chain.placement(table, i, q[k * n + i]))
         store_transform(beyond_joints(table, frame, X), T[4 * k : 4 * k + 4])
@@ -111,7 +111,7 @@ def jacobian_of_one(table, frame, q, J):
     n = chain.joint_count(table)
     joints = min(frame + 1, n)
     for k in range(q.shape[0] // n):
-        one, X = J[6 * k : 6 * k + 6], (IDENTITY, ZERO)
+        one, X = J[6 * k : 6 * k + 6], chain.BASE
         for i in range(joints):
             X = along(X, chain.placement(table, i, q[k * n + i]))
             store_column(one, i, X[1], column(X[0], 2))

@@ -15,18 +15,7 @@ from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    IDENTITY,
-    ZERO,
-    add,
-    along,
-    column,
-    cross,
-    dot,
-    rotate,
-    scale,
-    times,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, along, column, cross, dot, rotate, scale, times
 from panda_dynamics_ros.dynamics.newton_euler import (
     joint_torques,
     link_wrenches,
@@ -87,7 +76,7 @@ def put_joint_in_base(V, b, X, sliding, body):
 @part
 def mass_matrix_sample(table, W, q, M):
     """M (n, n) of one state q (n,); W for one state."""
-    n, X = chain.joint_count(table), (IDENTITY, ZERO)
+    n, X = chain.joint_count(table), chain.BASE
     for i in range(n):
         X = along(X, chain.placement(table, i, q[i]))
         put_joint_in_base(W[i], 0, X, table[i, PRISMATIC], chain.link_body(table, i))

@@ -10,18 +10,7 @@ from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
-    IDENTITY,
-    ZERO,
-    add,
-    along,
-    cross,
-    dot,
-    fetch,
-    rotate_back,
-    store,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, along, cross, dot, fetch, rotate_back, store
 from panda_dynamics_ros.dynamics.newton_euler import DW, VELOCITY, A, outward_block, start_block, step_outward
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -65,7 +54,7 @@ def unit_twists(table, frame, frames, S):
     `frame` is the last joint's or one fixed behind it; linear parts first. This is the body Jacobian, transposed.
     Inward from the frame: with its pose R, p in joint i's axes, the joint's own z turns it by R^T (z x p), R^T z.
     """
-    n, X = chain.joint_count(table), (IDENTITY, ZERO)
+    n, X = chain.joint_count(table), chain.BASE
     for row in range(frame, n - 1, -1):
         X = along(chain.placed(table, row), X)
     for i in range(n - 1, -1, -1):

@@ -12,7 +12,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, along
+from panda_dynamics_ros.dynamics.kernels.vectors import along
 from panda_dynamics_ros.dynamics.kinematics import beyond_joints, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -34,7 +34,7 @@ def robot_state_of_one(table, q, dq, T, gravity, coriolis):
     chain.place_joints(table, q, frames)
     gravity_sample(table, frames, work, gravity)
     newton_euler_sample(table, 0.0, frames, dq, np.zeros(n), work, coriolis)
-    X = IDENTITY, ZERO
+    X = chain.BASE
     for i in range(n):
         X = along(X, chain.placed(frames, i))
     store_transform(beyond_joints(table, n + 1, X), T)

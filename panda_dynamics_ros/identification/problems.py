@@ -27,7 +27,7 @@ from panda_dynamics_ros.identification import regression
 from panda_dynamics_ros.identification.regression import LinearModel, NormalEquations, PriorScale, Quadratic, rms
 from panda_dynamics_ros.identification.rows import MotionSamples, joined, prepare
 from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.description import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import name_conflict

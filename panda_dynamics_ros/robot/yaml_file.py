@@ -16,8 +16,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid
-from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.robot.description import MEASURED, RobotDescription
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,

@@ -21,7 +21,7 @@ from panda_dynamics_ros.estimation import (
     PayloadEstimator,
     contact_wrench,
 )
-from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.description import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FAMILIAR: dict[str, Any] = {"arm_error_ratio": 1e-6}

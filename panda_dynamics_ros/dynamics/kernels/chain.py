@@ -5,6 +5,8 @@ from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import add, column, cos_sin, fetch, scale, store, turned
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, ROTATION, TRANSLATION
 
+BASE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)  # its placement (R, p) in itself
+
 
 @part
 def joint_count(table):
