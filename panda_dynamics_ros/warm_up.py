@@ -15,7 +15,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
-from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
+from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -38,7 +38,6 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> tuple[FloatArray, Float
 
 def _answers(robot: RobotModel) -> None:
     robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
-    store_pose(np.eye(4), np.empty(7))
 
 
 def _dynamics(robot: RobotModel) -> None:

@@ -25,7 +25,7 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
     Currents are multiplied by the motor constants; to torques without gravity, those of the arm's model are added.
     What accelerates the rotors stays in them: momenta of the arm contain it (`RobotDescription.felt_rotor_inertia`).
     """
-    q, effort = robot.joint_array(q, "q"), robot.joint_array(effort, "effort")
+    q, effort = checks.trailing(q, (robot.n,), "q"), checks.trailing(effort, (robot.n,), "effort")
     if robot.effort == CURRENT:
         return robot.motor_constants * effort
     if robot.effort == WITHOUT_GRAVITY:

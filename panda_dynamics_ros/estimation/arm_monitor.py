@@ -32,7 +32,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedul
 from panda_dynamics_ros.estimation.regression import ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.libfranka_state import sample_of
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 BLOCK = 512
 """Samples of a recording whose terms are in memory at a time: 1 MB."""
@@ -157,7 +157,7 @@ class ArmMonitor:
 
         Raises ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
         """
-        return self.update(*sample_of(state))
+        return self.update(*FrankaState(state).sample)
 
     def update_rows(
         self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *, payload: bool = True

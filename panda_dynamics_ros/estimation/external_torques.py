@@ -130,7 +130,7 @@ def contact_wrench(
     unexplained: (..., n), share of the residual's variance that a residual map leaves open; 1 without one.
     Raises ArgumentError: an argument is not finite, or not of shape (..., n).
     """
-    J, external = jacobian(robot, q), robot.joint_array(external, "external")
+    J, external = jacobian(robot, q), checks.trailing(external, (robot.n,), "external")
     variance = robot.residual.std**2 * (DRIFT**2 + (1.0 - DRIFT**2) * unexplained)
     weighted = J / variance[..., None, :]
     covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + _PRIOR_INFORMATION)

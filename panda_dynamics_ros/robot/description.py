@@ -148,10 +148,6 @@ class RobotDescription:
             names = ", ".join(self.frames)
             raise ArgumentError(f"frame: expected one of {names}, got {frame!r}") from None
 
-    def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
-        """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
-        return checks.trailing(value, (self.n,), name)
-
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
         if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):

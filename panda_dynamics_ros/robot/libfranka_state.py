@@ -31,12 +31,6 @@ class StateSample(NamedTuple):
     tau: FloatArray
 
 
-def sample_of(state: Any) -> StateSample:
-    """Time, q, dq and tau_J (link-side, gravity included) of a libfranka RobotState; an ArgumentError if it is none."""
-    time = _seconds(_attribute(state, "time"))
-    return StateSample(time, *(_joints(state, name) for name in ("q", "dq", "tau_J")))
-
-
 @dataclass(frozen=True, eq=False)
 class FrankaState:
     """What this package takes from a libfranka RobotState, the binding's object `raw`, when it is asked for.
@@ -48,8 +42,9 @@ class FrankaState:
 
     @cached_property
     def sample(self) -> StateSample:
-        """Time, q, dq and tau_J."""
-        return sample_of(self.raw)
+        """Time, q, dq and tau_J (link-side, gravity included)."""
+        time = _seconds(_attribute(self.raw, "time"))
+        return StateSample(time, *(_joints(self.raw, name) for name in ("q", "dq", "tau_J")))
 
     @property
     def external_torques(self) -> FloatArray:

@@ -80,7 +80,7 @@ def joint_rows(robot: RobotDescription, **named: ArrayLike) -> tuple[tuple[int, 
 
     Raises ArgumentError: an argument is not a finite (..., n) array, or the leading shapes do not broadcast.
     """
-    arrays = [robot.joint_array(value, name) for name, value in named.items()]
+    arrays = [checks.trailing(value, (robot.n,), name) for name, value in named.items()]
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError as error:
