@@ -99,7 +99,7 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     units = np.tile(length ** np.array(DEGREES), n)
     columns = tuple(column for column in range(10 * n) if column not in eliminated)
     mapping = checks.read_only((units[:, None] * mapping / units)[list(columns)])
-    symbols = parameter_symbols(n)
+    symbols = [f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS]
     # `XX6`, or `XXR6` where others are regrouped to it.
     names = tuple(
         f"{SYMBOLS[column % 10]}{'R' if np.count_nonzero(row) > 1 else ''}{column // 10 + 1}"
@@ -130,24 +130,14 @@ def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tup
     order = list(_SLIDING_ORDER if prismatic else _TURNING_ORDER)
     _, singular_values, V = np.linalg.svd(conditions[:, order])
     free = V[int((singular_values > tolerance * np.linalg.norm(conditions, 2)).sum()) :].T
-    rows, leaving = _independent_rows(free), np.zeros((10, free.shape[1]))
-    leaving[order] = np.linalg.solve(free[rows].T, free.T).T
-    whole = np.round(leaving)
-    return [order[row] for row in rows], np.where(np.abs(leaving - whole) < _ZERO, whole, leaving)
-
-
-def _independent_rows(free: FloatArray) -> list[int]:
-    """As many rows as `free` has columns, the earliest that are independent."""
-    rows: list[int] = []
+    rows: list[int] = []  # as many as `free` has columns, the earliest that are independent
     for row in range(len(free)):
         if np.linalg.matrix_rank(free[[*rows, row]], tol=_SMALLEST_PIVOT) > len(rows):
             rows.append(row)
-    return rows
-
-
-def parameter_symbols(n: int) -> tuple[str, ...]:
-    """The symbols of all 10 n inertial parameters, in the order of `RobotDescription.inertial_vector`."""
-    return tuple(f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS)
+    leaving = np.zeros((10, free.shape[1]))
+    leaving[order] = np.linalg.solve(free[rows].T, free.T).T
+    whole = np.round(leaving)
+    return [order[row] for row in rows], np.where(np.abs(leaving - whole) < _ZERO, whole, leaving)
 
 
 def _combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:

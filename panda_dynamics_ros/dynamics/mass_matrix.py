@@ -90,39 +90,6 @@ def mass_matrix_sample(table, W, q, M):
                 W[j - 1, k, 0] += V[k, 0]
 
 
-@part
-def mass_matrix_block(table, W, count, q, M):
-    """M (count, n, n) of q (count, n)."""
-    n = q.shape[1]
-    E = np.empty((n, n, W.shape[2]))
-    blocks.place_joints(table, W, count, q, n)
-    blocks.place_in_base(W, count, n)
-    for i in range(n):
-        V, body, sliding = W[i], chain.link_body(table, i), table[i, PRISMATIC]
-        for b in range(count):
-            put_joint_in_base(V, b, blocks.placed(V, b), sliding, body)
-    for j in range(n - 1, -1, -1):
-        V = W[j]
-        for b in range(count):
-            linear, angular = momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
-            put(V, LINEAR, b, linear)
-            put(V, ANGULAR, b, angular)
-        for i in range(j + 1):
-            U = W[i]
-            for b in range(count):
-                moved = dot(get(U, TWIST, b), get(V, LINEAR, b))
-                E[i, j, b] = moved + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
-        if j > 0:
-            U = W[j - 1]
-            for k in range(BODY, BODY + 10):
-                for b in range(count):
-                    U[k, b] += V[k, b]
-    for b in range(count):
-        for i in range(n):
-            for j in range(i, n):
-                M[b, i, j] = M[b, j, i] = E[i, j, b]
-
-
 @compiled
 def mass_matrix_of_one(table, q, M):
     """M (rows n, n) of stacked states; whether they are finite."""
@@ -136,9 +103,36 @@ def mass_matrix_of_one(table, q, M):
 @compiled(nogil=True)
 def mass_matrix_blocks(table, q, M):
     """M (rows, n, n) of q (rows, n), as `mass_matrix_of_one` has it."""
-    W = blocks.workspace(q.shape[1])
-    for k in range(0, q.shape[0], BLOCK):
-        mass_matrix_block(table, W, min(BLOCK, q.shape[0] - k), q[k : k + BLOCK], M[k : k + BLOCK])
+    rows, n = q.shape
+    W, E = blocks.workspace(n), np.empty((n, n, BLOCK))
+    for first in range(0, rows, BLOCK):
+        count = min(BLOCK, rows - first)
+        blocks.place_joints(table, W, count, q[first : first + BLOCK], n)
+        blocks.place_in_base(W, count, n)
+        for i in range(n):
+            V, body, sliding = W[i], chain.link_body(table, i), table[i, PRISMATIC]
+            for b in range(count):
+                put_joint_in_base(V, b, blocks.placed(V, b), sliding, body)
+        for j in range(n - 1, -1, -1):
+            V = W[j]
+            for b in range(count):
+                linear, angular = momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
+                put(V, LINEAR, b, linear)
+                put(V, ANGULAR, b, angular)
+            for i in range(j + 1):
+                U = W[i]
+                for b in range(count):
+                    moved = dot(get(U, TWIST, b), get(V, LINEAR, b))
+                    E[i, j, b] = moved + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
+            if j > 0:
+                U = W[j - 1]
+                for k in range(BODY, BODY + 10):
+                    for b in range(count):
+                        U[k, b] += V[k, b]
+        for b in range(count):
+            for i in range(n):
+                for j in range(i, n):
+                    M[first + b, i, j] = M[first + b, j, i] = E[i, j, b]
 
 
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:

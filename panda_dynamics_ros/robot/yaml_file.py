@@ -15,7 +15,7 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.pose import rigid
+from panda_dynamics_ros.pose import rigid, rotation_from_rpy
 from panda_dynamics_ros.robot.description import MEASURED, RobotDescription
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
@@ -168,14 +168,9 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
 
 
 def modified_dh(a: float, d: float, alpha: float, theta: float) -> FloatArray:
-    """T_{i-1}_{i} (4, 4) of modified DH parameters (Gautier and Khalil, ICRA 1988, eq. (1): document 004). m, rad."""
-    ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
-    return np.array([
-        [ct, -st, 0.0, a],
-        [st * ca, ct * ca, -sa, -d * sa],
-        [st * sa, ct * sa, ca, d * ca],
-        [0.0, 0.0, 0.0, 1.0],
-    ])  # fmt: skip
+    """Rx(alpha) Tx(a) Rz(theta) Tz(d), T_{i-1}_{i} (4, 4), m, rad: Gautier and Khalil 1988, eq. (1) (document 004)."""
+    Rx, Rz = rotation_from_rpy(np.array([[alpha, 0.0, 0.0], [0.0, 0.0, theta]]))
+    return rigid(Rx @ Rz, Rx @ [a, 0.0, d])
 
 
 def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
