@@ -44,9 +44,8 @@ def from_column_major(a: ArrayLike) -> FloatArray:
     name = "a (16 floats, column-major)"
     rows = checks.trailing(a, (16,), name)
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
-    unit = np.array([0.0, 0.0, 0.0, 1.0])
-    misplaced = ~np.isclose(T[..., 3, :], unit, rtol=0.0, atol=1e-4).all(axis=-1)
-    if (misplaced & np.isclose(T[..., :, 3], unit, rtol=0.0, atol=1e-4).all(axis=-1)).any():
+    row, column = (np.abs(end - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) for end in (T[..., 3, :], T[..., :, 3]))
+    if ((row > checks.TOLERANCE) & (column <= checks.TOLERANCE)).any():
         raise ArgumentError(
             f"{name}: expected the translation in entries 12, 13 and 14, got a row-major matrix, with the translation "
             "in entries 3, 7 and 11: transpose it"

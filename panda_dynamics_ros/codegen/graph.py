@@ -94,7 +94,7 @@ class Expression:
     __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Expression:
-        return self + -self.graph.as_expression(other)
+        return self + -other
 
     def __rsub__(self, other: Scalar) -> Expression:
         return -self + other

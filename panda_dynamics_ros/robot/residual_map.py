@@ -30,7 +30,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.untrusted import read_npz, replacing
+from panda_dynamics_ros.untrusted import read_npz
 
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
@@ -99,7 +99,7 @@ class ResidualMap:
 
     @cached_property
     def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """For the kernels of `dynamics.residual_torques`, see the module's docstring.
+        """For the kernels of `dynamics.friction`, see the module's docstring.
 
         Returns points (M, 3 n); transform (M, K), L^-T U; weights and reduction (K, n), of v and v^2.
         """
@@ -148,15 +148,8 @@ def inducing_points(x: FloatArray) -> FloatArray:
     return x[chosen]
 
 
-def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
-    """Write a map to a .npz file, whole or not at all, and return the path; an OSError where it cannot be written."""
-    with replacing(path) as file:
-        np.savez(file, **{field.name: getattr(residual_map, field.name) for field in fields(ResidualMap)})
-    return path
-
-
 def read_residual_map(path: Path) -> ResidualMap:
-    """The map of a file that `write_residual_map` wrote. Reading it runs no code.
+    """The map of a .npz file that `write_robot` wrote. Reading it runs no code.
 
     Raises DataError: there is no such file, or it holds something else; the message names it.
     Raises ArgumentError: an array is not as `ResidualMap` demands.

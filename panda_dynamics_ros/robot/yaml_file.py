@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -25,7 +25,7 @@ from panda_dynamics_ros.robot.inertial import (
 )
 from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
-from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
+from panda_dynamics_ros.robot.residual_map import read_residual_map
 from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
 from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
@@ -266,7 +266,9 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     try:
         if robot.residual_map is not None:
             map_path = target.with_name(f"{target.stem}.residual.npz")
-            content["residual_map"] = write_residual_map(robot.residual_map, map_path).name
+            with replacing(map_path) as file:
+                np.savez(file, **asdict(robot.residual_map))
+            content["residual_map"] = map_path.name
         text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
         with replacing(target) as file:
             file.write_text(head + text, encoding="utf-8")
