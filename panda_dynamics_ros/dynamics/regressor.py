@@ -42,12 +42,6 @@ def project_wrench(s, z, a, w, dw):
 
 
 @part
-def twist_at(S, j):
-    """The unit twist of joint j, linear part first."""
-    return fetch(S, j, 0), fetch(S, j, 3)
-
-
-@part
 def unit_twists(table, frame, frames, S):
     """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes; and the placement T_base_frame.
 
@@ -134,8 +128,7 @@ def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
             a, w, dw = step_outward(0.0, chain.placed(table, row), 0.0, 0.0, a, w, dw)
         unit_twists(table, frame, frames, S)
         for j in range(n):
-            s, z = twist_at(S, j)
-            row = project_wrench(s, z, a, w, dw)
+            row = project_wrench(fetch(S, j, 0), fetch(S, j, 3), a, w, dw)
             for c in range(10):
                 Y[k + j, c] = row[c]
     return finite(q) and finite(dq) and finite(ddq)

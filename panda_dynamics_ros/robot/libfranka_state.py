@@ -8,7 +8,6 @@ words; errors are objects with a flag for each error or lists of names. No bindi
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -88,11 +87,9 @@ class FrankaState:
 
 
 def _attribute(state: Any, name: str) -> Any:
-    try:
-        return getattr(state, name)
-    except AttributeError as error:
-        got = f"{type(state).__name__} without {name}"
-        raise ArgumentError(f"state: expected a libfranka RobotState, got {got}") from error
+    if not hasattr(state, name):
+        raise ArgumentError(f"state: expected a libfranka RobotState, got {type(state).__name__} without {name}")
+    return getattr(state, name)
 
 
 def _joints(state: Any, name: str) -> FloatArray:
@@ -113,9 +110,7 @@ def _body(state: Any, mass: str, com: str, inertia: str) -> InertialParameters:
 
 
 def _seconds(time: Any) -> float:
-    for name in ("to_sec", "toSec"):
+    for name in ("to_sec", "toSec", "total_seconds"):  # the last one of a timedelta
         if hasattr(time, name):
             return float(getattr(time, name)())
-    if isinstance(time, timedelta):
-        return time.total_seconds()
     return checks.number(time, "state.time")

@@ -72,9 +72,8 @@ class ResidualMap:
         size = len(checks.real_array(self.points, "residual map: points"))
         if size > MOST_POINTS:
             raise ArgumentError(f"residual map: points: expected at most {MOST_POINTS}, got {size}")
-        shapes = ((size, 3 * n), (size, size), (size, n), (n,), (), (n,))
-        names = [field.name for field in fields(self)]
-        checks.freeze(self, dict(zip(names, shapes, strict=True)), "residual map: ")
+        shapes = {"points": (size, 3 * n), "gram": (size, size), "moment": (size, n)}
+        checks.freeze(self, {**shapes, "square": (n,), "rows": (), "sigma": (n,)}, "residual map: ")
         if not (self.sigma > 0.0).all():
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
