@@ -16,13 +16,7 @@ from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get,
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, along, column, cross, dot, rotate, scale, times
-from panda_dynamics_ros.dynamics.newton_euler import (
-    joint_torques,
-    link_wrenches,
-    momentum_of,
-    newton_euler_sample,
-    step_outward,
-)
+from panda_dynamics_ros.dynamics.newton_euler import joint_torques, link_wrenches, newton_euler_sample, step_outward
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -82,7 +76,7 @@ def mass_matrix_sample(table, W, q, M):
         put_joint_in_base(W[i], 0, X, table[i, PRISMATIC], chain.link_body(table, i))
     for j in range(n - 1, -1, -1):
         V = W[j]
-        linear, angular = momentum_of(get_body(V, 0), get(V, TWIST, 0), get(V, TWIST + 3, 0))
+        linear, angular = chain.momentum_of(get_body(V, 0), get(V, TWIST, 0), get(V, TWIST + 3, 0))
         for i in range(j + 1):
             M[i, j] = M[j, i] = dot(get(W[i], TWIST, 0), linear) + dot(get(W[i], TWIST + 3, 0), angular)
         if j > 0:
@@ -116,7 +110,7 @@ def mass_matrix_blocks(table, q, M):
         for j in range(n - 1, -1, -1):
             V = W[j]
             for b in range(count):
-                linear, angular = momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
+                linear, angular = chain.momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
                 put(V, LINEAR, b, linear)
                 put(V, ANGULAR, b, angular)
             for i in range(j + 1):

@@ -12,7 +12,7 @@ which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), docume
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
-from panda_dynamics_ros.dynamics.newton_euler import momentum_of, to_parent
+from panda_dynamics_ros.dynamics.newton_euler import to_parent
 from panda_dynamics_ros.dynamics.regressor import project_wrench, unit_twists
 from panda_dynamics_ros.robot.description import PRISMATIC
 
@@ -33,9 +33,9 @@ def momentum_sample(table, frames, dq, work, p, bias):
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
     for i in range(n - 1, -1, -1):
         v, w, body = fetch(work, i, 0), fetch(work, i, 3), chain.link_body(table, i)
-        a, b = momentum_of(body, v, w)
+        a, b = chain.momentum_of(body, v, w)
         linear, angular = add(linear, a), add(angular, b)
-        a, b = momentum_of(body, fetch(work, i, 6), ZERO)
+        a, b = chain.momentum_of(body, fetch(work, i, 6), ZERO)
         force, moment = add(force, a), add(moment, b)
         # (V x S) . H = - S . (V x* H), the rate of H where it moves along with the link
         if chain.slides(table, i):

@@ -19,6 +19,7 @@ from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")
 
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes, where a file states none
 LARGEST = 1e6  # of each number of an arm, in SI units; products of much larger ones would not be finite
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
@@ -150,11 +151,11 @@ class RobotDescription:
 
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
-        T_joint_ee = self.T_joint_flange @ self.T_flange_ee
-        frames = {f"joint{self.n}": np.eye(4), "flange": self.T_joint_flange, "ee": T_joint_ee}
-        if not isinstance(frame, str) or frame not in frames:
-            raise ArgumentError(f"frame: expected one in the last link ({', '.join(frames)}), got {frame!r}")
-        return frames[frame]
+        if not isinstance(frame, str) or frame not in ("flange", "ee", f"joint{self.n}"):
+            raise ArgumentError(f"frame: expected one in the last link (joint{self.n}, flange, ee), got {frame!r}")
+        if frame == f"joint{self.n}":
+            return np.eye(4)
+        return self.T_joint_flange if frame == "flange" else self.T_joint_flange @ self.T_flange_ee
 
     def with_payload(self: Self, payload: InertialParameters, frame: str = "flange") -> Self:
         """The arm with `payload`, given in `frame`, joined to its last link (De Luca, document 003, slide 20).

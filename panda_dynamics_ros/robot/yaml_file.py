@@ -16,7 +16,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
-from panda_dynamics_ros.robot.description import MEASURED, RobotDescription
+from panda_dynamics_ros.robot.description import GRAVITY, MEASURED, RobotDescription
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,
@@ -39,7 +39,6 @@ OPTIONAL = (
     *("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia"),
     *("motor_constants", "residual_map", *TEXTS),
 )
-GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 PerJoint = TypeVar("PerJoint", JointLimits, ResidualModel)
