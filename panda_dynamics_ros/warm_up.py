@@ -120,9 +120,8 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     Raises ArgumentError: there is no such node.
     Raises MissingDependencyError: MuJoCo is not installed, which `simulated_panda` needs.
     """
-    for node in nodes:
-        if node not in NODES:
-            raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
+    if unknown := [node for node in nodes if node not in NODES]:
+        raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {unknown[0]!r}")
     _compile(nodes, report)
     for node in nodes:
         NODES[node](load_robot("panda"))
