@@ -107,8 +107,7 @@ def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
 
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
-    t = checks.trailing(translation, (3,), "translation")
-    return rigid(quaternion_to_matrix(quat), t)
+    return rigid(quaternion_to_matrix(quat), checks.trailing(translation, (3,), "translation"))
 
 
 def rigid(R: FloatArray, t: FloatArray) -> FloatArray:

@@ -36,10 +36,6 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> tuple[FloatArray, Float
     return stamp, middle + 0.1 * speed * np.sin(phase), speed * np.cos(phase), torque + push
 
 
-def _answers(robot: RobotModel) -> None:
-    robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
-
-
 def _dynamics(robot: RobotModel) -> None:
     stamp, q, dq, tau = _samples(robot)
     rows = ArmMonitor(robot).update_rows(stamp, q, dq, tau, payload=False)
@@ -65,9 +61,9 @@ def _simulated_panda(robot: RobotModel) -> None:
     SimulatedPanda(robot).step()
 
 
-NODES: dict[str, Callable[[RobotModel], None]] = {
+NODES: dict[str, Callable[[RobotModel], object]] = {
     "simulated_panda": _simulated_panda,
-    "answers": _answers,
+    "answers": lambda robot: robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n)),
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,

@@ -61,14 +61,11 @@ def step_outward(joint: Placement, dq: Scalar, ddq: Scalar, motion: Motion) -> M
     else:
         dw = (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
         w = (w[0], w[1], w[2] + dq)
-    return Motion(a, w, dw, angular(w, dw))
-
-
-def angular(w: Vector, dw: Vector) -> tuple[Scalar, ...]:
-    """U = [dw] + [w][w]: the acceleration of the link's point at r is a + U r."""
     (x, y, z), (dx, dy, dz) = w, dw
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return -(yy + zz), xy - dz, xz + dy, xy + dz, -(xx + zz), yz - dx, xz - dy, yz + dx, -(xx + yy)
+    # U = [dw] + [w][w]: the acceleration of the link's point at r is a + U r.
+    U = (-(yy + zz), xy - dz, xz + dy, xy + dz, -(xx + zz), yz - dx, xz - dy, yz + dx, -(xx + yy))
+    return Motion(a, w, dw, U)
 
 
 def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:

@@ -83,7 +83,12 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     # Columns mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.
     length = float(np.linalg.norm(placements[1:, :3, 3], axis=-1).max(initial=0.0)) or 1.0
     placements[:, :3, 3] /= length
-    Y = _regressor(replace(robot, placements=placements), tolerance)
+    strength = float(np.linalg.norm(robot.gravity)) or 1.0
+    scaled = replace(robot, placements=placements, gravity=robot.gravity / strength)
+    q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, n))
+    Y = regressor(scaled, q, dq, ddq).reshape(-1, 10 * n)
+    lengths = np.linalg.norm(Y, axis=0)
+    Y = np.where(lengths > tolerance * lengths.max(), Y, 0.0)
     mapping, eliminated = np.eye(10 * n), set[int]()
     for j in range(n - 1, -1, -1):  # from link n to link 1: what each parameter becomes, over the original ones
         link, before = slice(10 * j, 10 * j + 10), slice(10 * j - 10, 10 * j)
@@ -114,15 +119,6 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
         expressions=tuple(f"{name} = {form}" for name, form in zip(names, forms, strict=True)),
         without_effect=tuple(symbols[column] for column in np.flatnonzero(~Y.any(axis=0))),
     )
-
-
-def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
-    """Y (rows, 10 n) of a robot in its own units; columns up to the tolerance are zero."""
-    strength = float(np.linalg.norm(robot.gravity)) or 1.0
-    q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, robot.n))
-    Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
-    lengths = np.linalg.norm(Y, axis=0)
-    return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
 
 
 def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tuple[list[int], FloatArray]:

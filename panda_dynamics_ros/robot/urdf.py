@@ -147,9 +147,6 @@ class Tree:
         raise ArgumentError(f"tip: expected one link, got several that are as deep: {', '.join(sorted(deepest))}")
 
 
-# ---- from XML to a tree ------------------------------------------------------------------------------------------
-
-
 def parse_urdf(source: Path | str) -> Tree:
     """The links and joints of a file, or of the text of one; a RobotDescriptionError names what is malformed."""
     try:
@@ -238,9 +235,6 @@ def _numbers(attributes: Mapping[str, Any], key: str, owner: str, count: int, de
         expected = "a number" if count == 1 else f"{count} numbers"
         raise RobotDescriptionError(f"{owner}: {key}: expected {expected}, got {text!r:.60}")
     return checks.exactly(values, (count,), f"{owner}: {key}")
-
-
-# ---- from a tree to an arm ---------------------------------------------------------------------------------------
 
 
 def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:

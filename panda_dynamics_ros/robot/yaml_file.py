@@ -110,9 +110,6 @@ def find_description(
     return path
 
 
-# ---- YAML that may come from anywhere ----------------------------------------------------------------------------
-
-
 class _PlainLoader(yaml.SafeLoader):
     """YAML without what takes any memory or time of a few bytes: aliases, and numbers of many digits."""
 
@@ -129,9 +126,6 @@ def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a DataError that names it where it cannot be read."""
     with refused(path, "YAML"):
         return yaml.load(read_text(path, LARGEST_YAML), _PlainLoader)  # nosec B506
-
-
-# ---- from YAML to an arm -----------------------------------------------------------------------------------------
 
 
 def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
@@ -242,9 +236,6 @@ def _listed(content: Any, name: str) -> list[Any]:
     return content
 
 
-# ---- from an arm to YAML -----------------------------------------------------------------------------------------
-
-
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
     """Write `robot` to a .yaml file, whole or not at all, and return the path.
 
@@ -308,8 +299,6 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
             content[key] = values.tolist()
     return content | {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
 
-
-# ---- end effectors -----------------------------------------------------------------------------------------------
 
 EFFECTORS = Path(__file__).parent / "end_effectors"
 NONE = "none"
