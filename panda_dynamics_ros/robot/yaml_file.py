@@ -29,7 +29,7 @@ from panda_dynamics_ros.robot.residual_map import read_residual_map
 from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
 from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
-LIBRARY = Path(__file__).parent / "arms"
+LIBRARY, EFFECTORS = (Path(__file__).parent / folder for folder in ("arms", "end_effectors"))
 LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
 LONGEST_NUMBER = 1000  # characters; one in sixties, as YAML has them, takes time with the square of its length
 YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
@@ -300,18 +300,14 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
     return content | {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
 
 
-EFFECTORS = Path(__file__).parent / "end_effectors"
-NONE = "none"
-
-
 def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
     """The robot with the end effector of a library name or a YAML file; as it is with "none".
 
     Raises the errors of `read_robot`, of which the ArgumentError names `end_effector`.
     """
-    if source == NONE:
+    if source == "none":
         return robot
-    path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
+    path = find_description(source, EFFECTORS, YAML, "end_effector", others=("none",))
     with _described_by(path):
         top = mapping(read_yaml(path), "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
         given = mapping(top["bodies"], "bodies").items()
