@@ -51,18 +51,18 @@ _HOMES = {
     "robot": ("InertialParameters", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
 }
-__all__ = sorted(["pose", *(name for names in _HOMES.values() for name in names)])
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(["pose", *_HOME_OF])
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name at its first use: a node needs neither identification nor recordings, which take longest."""
     if name == "pose":
         return import_module(f"{__name__}.pose")
-    for home, names in _HOMES.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,9 +44,8 @@ def from_column_major(a: ArrayLike) -> FloatArray:
     name = "a (16 floats, column-major)"
     rows = checks.trailing(a, (16,), name)
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
-    unit = np.array([0.0, 0.0, 0.0, 1.0])
-    misplaced = ~np.isclose(T[..., 3, :], unit, rtol=0.0, atol=1e-4).all(axis=-1)
-    if (misplaced & np.isclose(T[..., :, 3], unit, rtol=0.0, atol=1e-4).all(axis=-1)).any():
+    row, column = (np.abs(end - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) for end in (T[..., 3, :], T[..., :, 3]))
+    if ((row > checks.TOLERANCE) & (column <= checks.TOLERANCE)).any():
         raise ArgumentError(
             f"{name}: expected the translation in entries 12, 13 and 14, got a row-major matrix, with the translation "
             "in entries 3, 7 and 11: transpose it"
@@ -60,28 +60,28 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
     diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
     """
-    (a, b, c), (d, e, f), (g, h, i) = np.moveaxis(checks.rotation_matrix(R, "R"), (-2, -1), (0, 1))
-    outer = _matrices(
-        (1.0 + a - e - i, d + b, g + c, h - f),
-        (d + b, 1.0 - a + e - i, h + f, c - g),
-        (g + c, h + f, 1.0 - a - e + i, d - b),
-        (h - f, c - g, d - b, 1.0 + a + e + i),
+    R = checks.rotation_matrix(R, "R")
+    return np.array([unit_quaternion(each) for each in R.reshape(-1, 3, 3)]).reshape(*R.shape[:-2], 4)
+
+
+def unit_quaternion(R: FloatArray) -> list[float]:
+    """`matrix_to_quaternion` of one matrix (3, 3), which is not checked: of a pose at 1 kHz, say."""
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    xy, xz, yz, xw, yw, zw = b + d, c + g, f + h, h - f, c - g, d - b
+    outer = (
+        (1.0 + a - e - i, xy, xz, xw),
+        (xy, 1.0 - a + e - i, yz, yw),
+        (xz, yz, 1.0 - a - e + i, zw),
+        (xw, yw, zw, 1.0 + a + e + i),
     )
-    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    row = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
-    return canonical(row / np.linalg.norm(row, axis=-1, keepdims=True))
+    x, y, z, w = outer[max(range(4), key=lambda k: outer[k][k])]
+    norm = math.copysign(math.hypot(x, y, z, w), w or x or y or z)
+    return [entry / norm + 0.0 for entry in (x, y, z, w)]  # + 0.0 turns -0.0 into 0.0
 
 
 def _matrices(*rows: Sequence[FloatArray]) -> FloatArray:
     """Matrices (..., k, l) of k rows of l entries (...)."""
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def canonical(quat: FloatArray) -> FloatArray:
-    """The one of q and -q, (..., 4), with w > 0; where w = 0, with its first non-zero entry positive."""
-    x, y, z, w = np.moveaxis(quat, -1, 0)
-    deciding = np.where(w != 0.0, w, np.where(x != 0.0, x, np.where(y != 0.0, y, z)))
-    return np.where(deciding[..., None] < 0.0, -quat, quat) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def quaternion_to_matrix(quat: ArrayLike) -> FloatArray:
@@ -107,8 +107,7 @@ def pose_to_matrix(translation: ArrayLike, quat: ArrayLike) -> FloatArray:
 
     Reference: document 001, "Conversion from quaternion and translation to transformation".
     """
-    t = checks.trailing(translation, (3,), "translation")
-    return rigid(quaternion_to_matrix(quat), t)
+    return rigid(quaternion_to_matrix(quat), checks.trailing(translation, (3,), "translation"))
 
 
 def rigid(R: FloatArray, t: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
-from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
+from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.model import RobotModel, load_robot
@@ -34,11 +34,6 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> tuple[FloatArray, Float
     stamp = 0.01 * np.arange(100.0)
     phase, push = 10.0 * stamp[:, None], np.outer(stamp > 0.8, 100.0 * robot.residual.std)
     return stamp, middle + 0.1 * speed * np.sin(phase), speed * np.cos(phase), torque + push
-
-
-def _answers(robot: RobotModel) -> None:
-    robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
-    store_pose(np.eye(4), np.empty(7))
 
 
 def _dynamics(robot: RobotModel) -> None:
@@ -66,9 +61,9 @@ def _simulated_panda(robot: RobotModel) -> None:
     SimulatedPanda(robot).step()
 
 
-NODES: dict[str, Callable[[RobotModel], None]] = {
+NODES: dict[str, Callable[[RobotModel], object]] = {
     "simulated_panda": _simulated_panda,
-    "answers": _answers,
+    "answers": lambda robot: robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n)),
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,
@@ -121,9 +116,8 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
     Raises ArgumentError: there is no such node.
     Raises MissingDependencyError: MuJoCo is not installed, which `simulated_panda` needs.
     """
-    for node in nodes:
-        if node not in NODES:
-            raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {node!r}")
+    if unknown := [node for node in nodes if node not in NODES]:
+        raise ArgumentError(f"nodes: expected some of {', '.join(NODES)}, got {unknown[0]!r}")
     _compile(nodes, report)
     for node in nodes:
         NODES[node](load_robot("panda"))

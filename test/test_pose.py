@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from panda_dynamics_ros import PandaDynamicsError, pose
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.robot_state import store_pose
 
 # A few roundings of numbers of order one: 4.5e-16 each, in products of up to five.
 ROUNDING = 1e-14
@@ -72,15 +71,6 @@ def test_a_zero_quaternion_is_refused():
         pose.quaternion_to_matrix([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
 
 
-def test_the_kernel_that_the_nodes_use_agrees():
-    R, numbers = np.concatenate((random_poses(500)[:, :3, :3], half_turns(), np.eye(3)[None])), np.empty(7)
-    for rotation, quat in zip(R, pose.matrix_to_quaternion(R), strict=True):
-        T = np.eye(4)
-        T[:3, :3], T[:3, 3] = rotation, (0.3, -0.2, 0.5)
-        store_pose(T, numbers)
-        np.testing.assert_allclose(numbers, [0.3, -0.2, 0.5, *quat], rtol=0.0, atol=ROUNDING)
-
-
 def test_half_turns_about_axes_of_mixed_sign():
     R = half_turns()
     quat = pose.matrix_to_quaternion(R)
@@ -100,10 +90,9 @@ def test_almost_half_turns_and_almost_identity(off):
 
 
 def test_a_rotation_has_one_quaternion():
-    half_turn = pose.matrix_to_quaternion(half_turns())
-    np.testing.assert_array_equal(pose.canonical(-half_turn), pose.canonical(half_turn))
-    np.testing.assert_array_equal(pose.canonical(np.array([0.0, 0.0, -1.0, 0.0])), [0.0, 0.0, 1.0, 0.0])
-    np.testing.assert_array_equal(pose.canonical(np.array([-0.5, 0.5, 0.5, -0.5])), [0.5, -0.5, -0.5, 0.5])
+    """Of q and -q the one whose w, or where that is 0 the first entry that is not, is positive."""
+    for x, y, z, w in pose.matrix_to_quaternion(np.concatenate((random_poses(500)[:, :3, :3], half_turns()))):
+        assert (w or x or y or z) > 0.0
 
 
 def test_erratum_3():

@@ -14,7 +14,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.effort import KINDS
+from panda_dynamics_ros.robot.description import EFFORT_KINDS
 
 if TYPE_CHECKING:
     from panda_dynamics_ros.model import RobotModel
@@ -60,7 +60,7 @@ ARM = [
     option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
     three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
-    option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=KINDS),
+    option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=EFFORT_KINDS),
     option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
     option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
 ]

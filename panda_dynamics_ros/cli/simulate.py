@@ -9,7 +9,7 @@ from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
-from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.robot.description import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
 
 EXAMPLES = "panda-dynamics simulate motion.csv --take 2 --payload-mass 1 --output carrying"

@@ -12,27 +12,25 @@ no velocity and no acceleration.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from panda_dynamics_ros.codegen.arm import Arm, Body, Placement, Six
 from panda_dynamics_ros.codegen.graph import Scalar, Turn, Vector
-from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, dot, scale
-
-Matrix: TypeAlias = tuple[Vector, Vector, Vector]
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, dot, rotate, scale
 
 
 class Motion(NamedTuple):
-    """Of a frame: acceleration of its origin (less gravity), angular velocity, and U."""
+    """Of a frame: acceleration of its origin (less gravity), angular velocity and acceleration, and U by rows."""
 
     a: Vector
     w: Vector
     dw: Vector
-    U: Matrix
+    U: tuple[Scalar, ...]
 
 
 def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> list[list[Scalar]]:
     """tau as one row; `dq`, `ddq`: what the names of their symbols begin with; without one they are zero and vanish."""
-    motion = Motion(scale(-1.0, gravity), ZERO, ZERO, (ZERO, ZERO, ZERO))
+    motion = Motion(scale(-1.0, gravity), ZERO, ZERO, (0.0,) * 9)
     velocities, accelerations = (
         [arm.graph.symbol(f"{name}{i + 1}") if name else 0.0 for i in range(len(arm.joints))] for name in (dq, ddq)
     )
@@ -55,7 +53,7 @@ def joint_torques(arm: Arm, gravity: Vector, dq: str = "", ddq: str = "") -> lis
 
 def step_outward(joint: Placement, dq: Scalar, ddq: Scalar, motion: Motion) -> Motion:
     """The motion of frame i from that of frame i - 1."""
-    a = joint.rotate_back(add(motion.a, times(motion.U, joint.translation)))
+    a = joint.rotate_back(add(motion.a, rotate(motion.U, joint.translation)))
     w, dw = joint.rotate_back(motion.w), joint.rotate_back(motion.dw)
     if joint.prismatic:
         twice = dq + dq  # a + 2 w x (dq z) + ddq z
@@ -63,19 +61,11 @@ def step_outward(joint: Placement, dq: Scalar, ddq: Scalar, motion: Motion) -> M
     else:
         dw = (dw[0] + w[1] * dq, dw[1] - w[0] * dq, dw[2] + ddq)
         w = (w[0], w[1], w[2] + dq)
-    return Motion(a, w, dw, angular(w, dw))
-
-
-def angular(w: Vector, dw: Vector) -> Matrix:
-    """U = [dw] + [w][w]: the acceleration of the link's point at r is a + U r."""
     (x, y, z), (dx, dy, dz) = w, dw
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return (-(yy + zz), xy - dz, xz + dy), (xy + dz, -(xx + zz), yz - dx), (xz - dy, yz + dx, -(xx + yy))
-
-
-def times(U: Matrix, r: Vector) -> Vector:
-    """U r."""
-    return (dot(U[0], r), dot(U[1], r), dot(U[2], r))
+    # U = [dw] + [w][w]: the acceleration of the link's point at r is a + U r.
+    U = (-(yy + zz), xy - dz, xz + dy, xy + dz, -(xx + zz), yz - dx, xz - dy, yz + dx, -(xx + yy))
+    return Motion(a, w, dw, U)
 
 
 def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:
@@ -85,13 +75,13 @@ def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:
     general the first two have another term each: (ZZ - XX - YY) (w_y w_z), and its negative with w_x w_z.
     """
     xx, xy, xz, yy, yz, zz = link.inertia
-    (x, y, z), dz, U = motion.w, motion.dw[2], motion.U
+    (x, y, z), (_, U_xy, U_xz, U_yx, _, U_yz, U_zx, U_zy, _) = motion.w, motion.U
     turning = (
-        xx * U[2][1] + xz * U[1][0] - xy * U[2][0] + yz * (y * y - z * z),
-        -yy * U[2][0] + xy * U[2][1] - yz * U[0][1] + xz * (z * z - x * x),
-        zz * dz + (yy - xx) * (x * y) + yz * U[0][2] - xz * U[1][2] + xy * (x * x - y * y),
+        xx * U_zy + xz * U_yx - xy * U_zx + yz * (y * y - z * z),
+        -yy * U_zx + xy * U_zy - yz * U_xy + xz * (z * z - x * x),
+        zz * motion.dw[2] + (yy - xx) * (x * y) + yz * U_xz - xz * U_yz + xy * (x * x - y * y),
     )
-    force = add(scale(link.mass, motion.a), times(U, link.first_moment))
+    force = add(scale(link.mass, motion.a), rotate(motion.U, link.first_moment))
     return force, add(turning, cross(link.first_moment, motion.a))
 
 

@@ -112,8 +112,7 @@ def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -
 
 def fixed_placement(T: FloatArray) -> Placement:
     """A constant transform (4, 4)."""
-    turns = elementary_turns(T[:3, :3])
-    return Placement(tuple(Turn(*turn) for turn in turns), _exact_vector(T[:3, 3]))
+    return Placement(tuple(Turn(*turn) for turn in elementary_turns(T[:3, :3])), _exact_vector(T[:3, 3]))
 
 
 def elementary_turns(R: FloatArray) -> list[tuple[int, float, float]]:

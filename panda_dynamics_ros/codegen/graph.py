@@ -89,54 +89,47 @@ class Expression:
         return self if self.number == 0.0 else Expression(self.graph, self.node, not self.negative)
 
     def __add__(self, other: Scalar) -> Expression:
-        return _sum(self, self.graph.as_expression(other))
+        graph, a, b = self.graph, self, self.graph.as_expression(other)
+        if a.number is not None and b.number is not None:
+            return graph.constant(a.number + b.number)
+        if 0.0 in (a.number, b.number):
+            return b if a.number == 0.0 else a
+        first, second = (a, b) if a.node <= b.node else (b, a)
+        if a.negative == b.negative:
+            return Expression(graph, graph.number_of(Node(ADD, first.node, second.node)), a.negative)
+        if a.node == b.node:
+            return graph.constant(0.0)
+        return Expression(graph, graph.number_of(Node(SUBTRACT, first.node, second.node)), first.negative)
 
     __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Expression:
-        return self + -self.graph.as_expression(other)
+        return self + -other
 
     def __rsub__(self, other: Scalar) -> Expression:
         return -self + other
 
     def __mul__(self, other: Scalar) -> Expression:
-        return _product(self, self.graph.as_expression(other))
+        graph, a, b = self.graph, self, self.graph.as_expression(other)
+        negative = a.negative != b.negative
+        if b.number is not None:
+            a, b = b, a  # a constant is always the left factor
+        if a.number is None:
+            first, second = sorted((a.node, b.node))
+            return Expression(graph, graph.number_of(Node(MULTIPLY, first, second)), negative)
+        if b.number is not None:
+            return graph.constant(a.number * b.number)
+        if a.number == 0.0:
+            return a
+        if abs(a.number) == 1.0:
+            return Expression(graph, b.node, negative)
+        inner = b.content
+        if inner.operation == MULTIPLY and graph.nodes[inner.left].operation == CONSTANT:
+            factor = graph.constant(abs(a.number) * graph.nodes[inner.left].value)
+            return Expression(graph, (factor * Expression(graph, inner.right)).node, negative)
+        return Expression(graph, graph.number_of(Node(MULTIPLY, a.node, b.node)), negative)
 
     __rmul__ = __mul__
-
-
-def _sum(a: Expression, b: Expression) -> Expression:
-    graph = a.graph
-    if a.number is not None and b.number is not None:
-        return graph.constant(a.number + b.number)
-    if 0.0 in (a.number, b.number):
-        return b if a.number == 0.0 else a
-    first, second = (a, b) if a.node <= b.node else (b, a)
-    if a.negative == b.negative:
-        return Expression(graph, graph.number_of(Node(ADD, first.node, second.node)), a.negative)
-    if a.node == b.node:
-        return graph.constant(0.0)
-    return Expression(graph, graph.number_of(Node(SUBTRACT, first.node, second.node)), first.negative)
-
-
-def _product(a: Expression, b: Expression) -> Expression:
-    graph, negative = a.graph, a.negative != b.negative
-    if b.number is not None:
-        a, b = b, a  # a constant is always the left factor
-    if a.number is None:
-        first, second = sorted((a.node, b.node))
-        return Expression(graph, graph.number_of(Node(MULTIPLY, first, second)), negative)
-    if b.number is not None:
-        return graph.constant(a.number * b.number)
-    if a.number == 0.0:
-        return a
-    if abs(a.number) == 1.0:
-        return Expression(graph, b.node, negative)
-    inner = b.content
-    if inner.operation == MULTIPLY and graph.nodes[inner.left].operation == CONSTANT:
-        factor = graph.constant(abs(a.number) * graph.nodes[inner.left].value)
-        return Expression(graph, _product(factor, Expression(graph, inner.right)).node, negative)
-    return Expression(graph, graph.number_of(Node(MULTIPLY, a.node, b.node)), negative)
 
 
 Vector: TypeAlias = tuple[Scalar, Scalar, Scalar]

@@ -83,7 +83,12 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     # Columns mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.
     length = float(np.linalg.norm(placements[1:, :3, 3], axis=-1).max(initial=0.0)) or 1.0
     placements[:, :3, 3] /= length
-    Y = _regressor(replace(robot, placements=placements), tolerance)
+    strength = float(np.linalg.norm(robot.gravity)) or 1.0
+    scaled = replace(robot, placements=placements, gravity=robot.gravity / strength)
+    q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, n))
+    Y = regressor(scaled, q, dq, ddq).reshape(-1, 10 * n)
+    lengths = np.linalg.norm(Y, axis=0)
+    Y = np.where(lengths > tolerance * lengths.max(), Y, 0.0)
     mapping, eliminated = np.eye(10 * n), set[int]()
     for j in range(n - 1, -1, -1):  # from link n to link 1: what each parameter becomes, over the original ones
         link, before = slice(10 * j, 10 * j + 10), slice(10 * j - 10, 10 * j)
@@ -99,7 +104,7 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     units = np.tile(length ** np.array(DEGREES), n)
     columns = tuple(column for column in range(10 * n) if column not in eliminated)
     mapping = checks.read_only((units[:, None] * mapping / units)[list(columns)])
-    symbols = parameter_symbols(n)
+    symbols = [f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS]
     # `XX6`, or `XXR6` where others are regrouped to it.
     names = tuple(
         f"{SYMBOLS[column % 10]}{'R' if np.count_nonzero(row) > 1 else ''}{column // 10 + 1}"
@@ -116,38 +121,19 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     )
 
 
-def _regressor(robot: RobotDescription, tolerance: float) -> FloatArray:
-    """Y (rows, 10 n) of a robot in its own units; columns up to the tolerance are zero."""
-    strength = float(np.linalg.norm(robot.gravity)) or 1.0
-    q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, robot.n))
-    Y = regressor(replace(robot, gravity=robot.gravity / strength), q, dq, ddq).reshape(-1, 10 * robot.n)
-    lengths = np.linalg.norm(Y, axis=0)
-    return np.where(lengths > tolerance * lengths.max(), Y, 0.0)
-
-
 def _transfers(conditions: FloatArray, prismatic: bool, tolerance: float) -> tuple[list[int], FloatArray]:
     """Places of link j that go, and (10, k): what leaves link j for each unit of them, with conditions @ t = 0."""
     order = list(_SLIDING_ORDER if prismatic else _TURNING_ORDER)
     _, singular_values, V = np.linalg.svd(conditions[:, order])
     free = V[int((singular_values > tolerance * np.linalg.norm(conditions, 2)).sum()) :].T
-    rows, leaving = _independent_rows(free), np.zeros((10, free.shape[1]))
-    leaving[order] = np.linalg.solve(free[rows].T, free.T).T
-    whole = np.round(leaving)
-    return [order[row] for row in rows], np.where(np.abs(leaving - whole) < _ZERO, whole, leaving)
-
-
-def _independent_rows(free: FloatArray) -> list[int]:
-    """As many rows as `free` has columns, the earliest that are independent."""
-    rows: list[int] = []
+    rows: list[int] = []  # as many as `free` has columns, the earliest that are independent
     for row in range(len(free)):
         if np.linalg.matrix_rank(free[[*rows, row]], tol=_SMALLEST_PIVOT) > len(rows):
             rows.append(row)
-    return rows
-
-
-def parameter_symbols(n: int) -> tuple[str, ...]:
-    """The symbols of all 10 n inertial parameters, in the order of `RobotDescription.inertial_vector`."""
-    return tuple(f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS)
+    leaving = np.zeros((10, free.shape[1]))
+    leaving[order] = np.linalg.solve(free[rows].T, free.T).T
+    whole = np.round(leaving)
+    return [order[row] for row in rows], np.where(np.abs(leaving - whole) < _ZERO, whole, leaving)
 
 
 def _combination(row: FloatArray, column: int, symbols: Sequence[str]) -> str:

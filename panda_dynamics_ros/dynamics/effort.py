@@ -10,8 +10,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.newton_euler import gravity_torques
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.effort import CURRENT, MEASURED, WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.description import CURRENT, MEASURED, WITHOUT_GRAVITY, RobotDescription
 
 
 @compiled
@@ -26,10 +25,7 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
     Currents are multiplied by the motor constants; to torques without gravity, those of the arm's model are added.
     What accelerates the rotors stays in them: momenta of the arm contain it (`RobotDescription.felt_rotor_inertia`).
     """
-    return _link_side(robot, robot.joint_array(q, "q"), robot.joint_array(effort, "effort"))
-
-
-def _link_side(robot: RobotDescription, q: FloatArray, effort: FloatArray) -> FloatArray:
+    q, effort = checks.trailing(q, (robot.n,), "q"), checks.trailing(effort, (robot.n,), "effort")
     if robot.effort == CURRENT:
         return robot.motor_constants * effort
     if robot.effort == WITHOUT_GRAVITY:
@@ -48,4 +44,4 @@ def link_side_sample(
     if not (is_one_state(robot, sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
         named = {"q": q, "dq": dq, "tau": effort}
         sample = tuple(checks.for_kernel(checks.exactly(x, (robot.n,), name)) for name, x in named.items())
-    return sample if robot.effort == MEASURED else (*sample[:2], _link_side(robot, sample[0], sample[2]))
+    return sample if robot.effort == MEASURED else (*sample[:2], link_side_torques(robot, sample[0], sample[2]))

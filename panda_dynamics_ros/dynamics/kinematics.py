@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
+from panda_dynamics_ros.dynamics.kernels.blocks import get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, along, column, cross, sub
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, along, column, cross, sub
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -25,12 +26,10 @@ def beyond_joints(table, frame, X):
 @part
 def store_transform(X, T):
     """Write a placement into T (4, 4)."""
-    R, p = X
-    for i in range(3):
-        T[i, 3] = p[i]
-        T[3, i] = 0.0
-        for j in range(3):
-            T[i, j] = R[3 * i + j]
+    for j in range(3):
+        put(T, 0, j, column(X[0], j))
+        T[3, j] = 0.0
+    put(T, 0, 3, X[1])
     T[3, 3] = 1.0
 
 
@@ -39,7 +38,7 @@ def pose_of_one(table, frame, q, T):
     """T (4 rows, 4) of stacked states, of the frame in this row of the table (-1: base); whether they are finite."""
     n = chain.joint_count(table)
     for k in range(q.shape[0] // n):
-        X = IDENTITY, ZERO
+        X = chain.BASE
         for i in range(min(frame + 1, n)):
             X = along(X, chain.placement(table, i, q[k * n + i]))
         store_transform(beyond_joints(table, frame, X), T[4 * k : 4 * k + 4])
@@ -78,14 +77,6 @@ def pose(robot: RobotDescription, q: ArrayLike, frame: str = "flange") -> FloatA
     return of_states(robot, (q,), pose_of_one, pose_blocks if row >= 0 else None, (robot.table, row, q, zeros((4, 4))))
 
 
-@part
-def store_column(J, i, linear, angular):
-    """Write column i of J (6, n)."""
-    for row in range(3):
-        J[row, i] = linear[row]
-        J[3 + row, i] = angular[row]
-
-
 @compiled
 def jacobian_of_one(table, frame, q, J):
     """J (6 rows, n) of stacked states, where it is not zero; whether they are finite.
@@ -95,17 +86,19 @@ def jacobian_of_one(table, frame, q, J):
     n = chain.joint_count(table)
     joints = min(frame + 1, n)
     for k in range(q.shape[0] // n):
-        one, X = J[6 * k : 6 * k + 6], (IDENTITY, ZERO)
+        one, X = J[6 * k : 6 * k + 6], chain.BASE
         for i in range(joints):
             X = along(X, chain.placement(table, i, q[k * n + i]))
-            store_column(one, i, X[1], column(X[0], 2))
+            put(one, 0, i, X[1])
+            put(one, 3, i, column(X[0], 2))
         _, point = beyond_joints(table, frame, X)
         for i in range(joints):
-            origin, z = (one[0, i], one[1, i], one[2, i]), (one[3, i], one[4, i], one[5, i])
+            origin, z = get(one, 0, i), get(one, 3, i)
             if chain.slides(table, i):
-                store_column(one, i, z, ZERO)
+                put(one, 0, i, z)
+                put(one, 3, i, ZERO)
             else:
-                store_column(one, i, cross(z, sub(point, origin)), z)
+                put(one, 0, i, cross(z, sub(point, origin)))
     return finite(q)
 
 

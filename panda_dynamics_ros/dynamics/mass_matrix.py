@@ -15,25 +15,8 @@ from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    IDENTITY,
-    ZERO,
-    add,
-    along,
-    column,
-    cross,
-    dot,
-    rotate,
-    scale,
-    times,
-)
-from panda_dynamics_ros.dynamics.newton_euler import (
-    joint_torques,
-    link_wrenches,
-    momentum_of,
-    newton_euler_sample,
-    step_outward,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, along, column, cross, dot, rotate, scale, times
+from panda_dynamics_ros.dynamics.newton_euler import joint_torques, link_wrenches, newton_euler_sample, step_outward
 from panda_dynamics_ros.errors import RobotDescriptionError
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -87,51 +70,18 @@ def put_joint_in_base(V, b, X, sliding, body):
 @part
 def mass_matrix_sample(table, W, q, M):
     """M (n, n) of one state q (n,); W for one state."""
-    n, X = chain.joint_count(table), (IDENTITY, ZERO)
+    n, X = chain.joint_count(table), chain.BASE
     for i in range(n):
         X = along(X, chain.placement(table, i, q[i]))
         put_joint_in_base(W[i], 0, X, table[i, PRISMATIC], chain.link_body(table, i))
     for j in range(n - 1, -1, -1):
         V = W[j]
-        linear, angular = momentum_of(get_body(V, 0), get(V, TWIST, 0), get(V, TWIST + 3, 0))
+        linear, angular = chain.momentum_of(get_body(V, 0), get(V, TWIST, 0), get(V, TWIST + 3, 0))
         for i in range(j + 1):
             M[i, j] = M[j, i] = dot(get(W[i], TWIST, 0), linear) + dot(get(W[i], TWIST + 3, 0), angular)
         if j > 0:
             for k in range(BODY, BODY + 10):
                 W[j - 1, k, 0] += V[k, 0]
-
-
-@part
-def mass_matrix_block(table, W, count, q, M):
-    """M (count, n, n) of q (count, n)."""
-    n = q.shape[1]
-    E = np.empty((n, n, W.shape[2]))
-    blocks.place_joints(table, W, count, q, n)
-    blocks.place_in_base(W, count, n)
-    for i in range(n):
-        V, body, sliding = W[i], chain.link_body(table, i), table[i, PRISMATIC]
-        for b in range(count):
-            put_joint_in_base(V, b, blocks.placed(V, b), sliding, body)
-    for j in range(n - 1, -1, -1):
-        V = W[j]
-        for b in range(count):
-            linear, angular = momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
-            put(V, LINEAR, b, linear)
-            put(V, ANGULAR, b, angular)
-        for i in range(j + 1):
-            U = W[i]
-            for b in range(count):
-                moved = dot(get(U, TWIST, b), get(V, LINEAR, b))
-                E[i, j, b] = moved + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
-        if j > 0:
-            U = W[j - 1]
-            for k in range(BODY, BODY + 10):
-                for b in range(count):
-                    U[k, b] += V[k, b]
-    for b in range(count):
-        for i in range(n):
-            for j in range(i, n):
-                M[b, i, j] = M[b, j, i] = E[i, j, b]
 
 
 @compiled
@@ -147,9 +97,36 @@ def mass_matrix_of_one(table, q, M):
 @compiled(nogil=True)
 def mass_matrix_blocks(table, q, M):
     """M (rows, n, n) of q (rows, n), as `mass_matrix_of_one` has it."""
-    W = blocks.workspace(q.shape[1])
-    for k in range(0, q.shape[0], BLOCK):
-        mass_matrix_block(table, W, min(BLOCK, q.shape[0] - k), q[k : k + BLOCK], M[k : k + BLOCK])
+    rows, n = q.shape
+    W, E = blocks.workspace(n), np.empty((n, n, BLOCK))
+    for first in range(0, rows, BLOCK):
+        count = min(BLOCK, rows - first)
+        blocks.place_joints(table, W, count, q[first : first + BLOCK], n)
+        blocks.place_in_base(W, count, n)
+        for i in range(n):
+            V, body, sliding = W[i], chain.link_body(table, i), table[i, PRISMATIC]
+            for b in range(count):
+                put_joint_in_base(V, b, blocks.placed(V, b), sliding, body)
+        for j in range(n - 1, -1, -1):
+            V = W[j]
+            for b in range(count):
+                linear, angular = chain.momentum_of(get_body(V, b), get(V, TWIST, b), get(V, TWIST + 3, b))
+                put(V, LINEAR, b, linear)
+                put(V, ANGULAR, b, angular)
+            for i in range(j + 1):
+                U = W[i]
+                for b in range(count):
+                    moved = dot(get(U, TWIST, b), get(V, LINEAR, b))
+                    E[i, j, b] = moved + dot(get(U, TWIST + 3, b), get(V, ANGULAR, b))
+            if j > 0:
+                U = W[j - 1]
+                for k in range(BODY, BODY + 10):
+                    for b in range(count):
+                        U[k, b] += V[k, b]
+        for b in range(count):
+            for i in range(n):
+                for j in range(i, n):
+                    M[first + b, i, j] = M[first + b, j, i] = E[i, j, b]
 
 
 def mass_matrix(robot: RobotDescription, q: ArrayLike) -> FloatArray:

@@ -12,8 +12,8 @@ which is dT/dq_j of the kinetic energy (Gautier and Khalil 1988, eq. (6), docume
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.compiled import part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate_back, scale, store
-from panda_dynamics_ros.dynamics.newton_euler import momentum_of, to_parent
-from panda_dynamics_ros.dynamics.regressor import project_wrench, twist_at, unit_twists
+from panda_dynamics_ros.dynamics.newton_euler import to_parent
+from panda_dynamics_ros.dynamics.regressor import project_wrench, unit_twists
 from panda_dynamics_ros.robot.description import PRISMATIC
 
 
@@ -33,9 +33,9 @@ def momentum_sample(table, frames, dq, work, p, bias):
     linear, angular, force, moment = ZERO, ZERO, ZERO, ZERO
     for i in range(n - 1, -1, -1):
         v, w, body = fetch(work, i, 0), fetch(work, i, 3), chain.link_body(table, i)
-        a, b = momentum_of(body, v, w)
+        a, b = chain.momentum_of(body, v, w)
         linear, angular = add(linear, a), add(angular, b)
-        a, b = momentum_of(body, fetch(work, i, 6), ZERO)
+        a, b = chain.momentum_of(body, fetch(work, i, 6), ZERO)
         force, moment = add(force, a), add(moment, b)
         # (V x S) . H = - S . (V x* H), the rate of H where it moves along with the link
         if chain.slides(table, i):
@@ -54,17 +54,17 @@ def payload_momentum_sample(table, frame, frames, dq, S, Y_momentum, Y_bias):
     R, _ = unit_twists(table, frame, frames, S)
     v, w = ZERO, ZERO
     for j in range(n):
-        linear, angular = twist_at(S, j)
+        linear, angular = fetch(S, j, 0), fetch(S, j, 3)
         v, w = add(v, scale(dq[j], linear)), add(w, scale(dq[j], angular))
     up = rotate_back(R, chain.upward(table))
     v_j, w_j = ZERO, ZERO
     for j in range(n):
-        linear, angular = twist_at(S, j)
+        linear, angular = fetch(S, j, 0), fetch(S, j, 3)
         v_j, w_j = add(v_j, scale(dq[j], linear)), add(w_j, scale(dq[j], angular))
         weight = project_wrench(linear, angular, up, ZERO, ZERO)
         momentum_row = project_wrench(linear, angular, v, ZERO, w)
         # V_j x S_j, the rate of S_j with its own link's motion.
-        rate = add(cross(w_j, linear), cross(v_j, angular)), cross(w_j, angular)
-        along_rate = project_wrench(rate[0], rate[1], v, ZERO, w)
+        moved = add(cross(w_j, linear), cross(v_j, angular))
+        along_rate = project_wrench(moved, cross(w_j, angular), v, ZERO, w)
         for k in range(10):
             Y_momentum[j, k], Y_bias[j, k] = momentum_row[k], weight[k] - along_rate[k]

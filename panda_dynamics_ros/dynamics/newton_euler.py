@@ -16,32 +16,8 @@ from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    ZERO,
-    add,
-    cross,
-    fetch,
-    rotate,
-    rotate_back,
-    scale,
-    store,
-    times,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate, rotate_back, scale, store
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
-
-
-@part
-def momentum_of(body, v, w):
-    """(linear, angular) about the frame's origin: the spatial inertia of a body (m, m c, I) times a twist."""
-    mass, mc, inertia = body
-    return add(scale(mass, v), cross(w, mc)), add(times(inertia, w), cross(mc, v))
-
-
-@part
-def link_wrench(body, a, w, dw):
-    """Force and moment about the frame's origin that give a body (m, m c, I) this motion."""
-    (f, moment), (_, mc, inertia) = momentum_of(body, a, dw), body
-    return add(f, cross(w, cross(w, mc))), add(moment, cross(w, times(inertia, w)))
 
 
 @part
@@ -72,7 +48,7 @@ def link_wrenches(table, first, motion, frames, dq, ddq, wrenches):
     a, w, dw = motion
     for i in range(first, chain.joint_count(table)):
         a, w, dw = step_outward(table[i, PRISMATIC], chain.placed(frames, i), dq[i], ddq[i], a, w, dw)
-        f, moment = link_wrench(chain.link_body(table, i), a, w, dw)
+        f, moment = chain.link_wrench(chain.link_body(table, i), a, w, dw)
         store(wrenches, i, 0, f)
         store(wrenches, i, 3, moment)
 
@@ -176,7 +152,7 @@ def newton_euler_blocks(table, with_gravity, q, dq, ddq, tau):
             outward_block(table, W, i, count)
             V, U, body = W[i], W[i + 1], chain.link_body(table, i)
             for b in range(count):
-                f, moment = link_wrench(body, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b))
+                f, moment = chain.link_wrench(body, get(U, A, b), get(U, VELOCITY, b), get(U, DW, b))
                 put(V, FORCE, b, f)
                 put(V, MOMENT, b, moment)
         for i in range(n - 1, -1, -1):

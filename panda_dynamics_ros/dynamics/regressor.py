@@ -10,18 +10,7 @@ from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    AXIS,
-    IDENTITY,
-    ZERO,
-    add,
-    along,
-    cross,
-    dot,
-    fetch,
-    rotate_back,
-    store,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import AXIS, ZERO, add, along, cross, dot, fetch, rotate_back, store
 from panda_dynamics_ros.dynamics.newton_euler import DW, VELOCITY, A, outward_block, start_block, step_outward
 from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
 
@@ -53,19 +42,13 @@ def project_wrench(s, z, a, w, dw):
 
 
 @part
-def twist_at(S, j):
-    """The unit twist of joint j, linear part first."""
-    return fetch(S, j, 0), fetch(S, j, 3)
-
-
-@part
 def unit_twists(table, frame, frames, S):
     """S (n, 6): unit twist of every joint at the origin of `frame`, in its axes; and the placement T_base_frame.
 
     `frame` is the last joint's or one fixed behind it; linear parts first. This is the body Jacobian, transposed.
     Inward from the frame: with its pose R, p in joint i's axes, the joint's own z turns it by R^T (z x p), R^T z.
     """
-    n, X = chain.joint_count(table), (IDENTITY, ZERO)
+    n, X = chain.joint_count(table), chain.BASE
     for row in range(frame, n - 1, -1):
         X = along(chain.placed(table, row), X)
     for i in range(n - 1, -1, -1):
@@ -145,8 +128,7 @@ def payload_regressor_of_one(table, frame, q, dq, ddq, Y):
             a, w, dw = step_outward(0.0, chain.placed(table, row), 0.0, 0.0, a, w, dw)
         unit_twists(table, frame, frames, S)
         for j in range(n):
-            s, z = twist_at(S, j)
-            row = project_wrench(s, z, a, w, dw)
+            row = project_wrench(fetch(S, j, 0), fetch(S, j, 3), a, w, dw)
             for c in range(10):
                 Y[k + j, c] = row[c]
     return finite(q) and finite(dq) and finite(ddq)

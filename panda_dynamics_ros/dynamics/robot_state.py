@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a control loop needs of one state in one compiled call: pose, gravity and Coriolis torques."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
-from panda_dynamics_ros.dynamics.kernels.vectors import IDENTITY, ZERO, along
+from panda_dynamics_ros.dynamics.kernels.vectors import along
 from panda_dynamics_ros.dynamics.kinematics import beyond_joints, store_transform
 from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
 from panda_dynamics_ros.robot.description import RobotDescription
@@ -34,34 +33,11 @@ def robot_state_of_one(table, q, dq, T, gravity, coriolis):
     chain.place_joints(table, q, frames)
     gravity_sample(table, frames, work, gravity)
     newton_euler_sample(table, 0.0, frames, dq, np.zeros(n), work, coriolis)
-    X = IDENTITY, ZERO
+    X = chain.BASE
     for i in range(n):
         X = along(X, chain.placed(frames, i))
     store_transform(beyond_joints(table, n + 1, X), T)
     return finite(q) and finite(dq)
-
-
-@compiled
-def store_pose(T, numbers):
-    """Position and quaternion (x, y, z, w) of a transform (4, 4) as `numbers` (7,): see `pose.matrix_to_quaternion`."""
-    a, e, i = T[0, 0], T[1, 1], T[2, 2]
-    x, y, z, w = 1.0 + a - e - i, 1.0 - a + e - i, 1.0 - a - e + i, 1.0 + a + e + i
-    largest = max(x, y, z, w)
-    xy, xz, yz = T[1, 0] + T[0, 1], T[2, 0] + T[0, 2], T[2, 1] + T[1, 2]
-    xw, yw, zw = T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]
-    if w == largest:
-        x, y, z = xw, yw, zw
-    elif x == largest:
-        y, z, w = xy, xz, xw
-    elif y == largest:
-        x, z, w = xy, yz, yw
-    else:
-        x, y, w = xz, yz, zw
-    length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), w or x or y or z)
-    for k in range(3):
-        numbers[k] = T[k, 3]
-    for k, entry in enumerate((x, y, z, w)):
-        numbers[3 + k] = entry / length + 0.0  # no -0.0
 
 
 def robot_state(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> RobotState:

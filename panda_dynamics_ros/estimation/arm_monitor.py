@@ -32,7 +32,7 @@ from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedul
 from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.libfranka_state import sample_of
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 
 @dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
@@ -155,7 +155,7 @@ class ArmMonitor:
 
         Raises ArgumentError: `state` has no `time`, `q`, `dq` or `tau_J`, or one of them is malformed.
         """
-        return self.update(*sample_of(state))
+        return self.update(*FrankaState(state).sample)
 
     def update_rows(
         self, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *, payload: bool = True

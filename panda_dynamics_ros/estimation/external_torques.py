@@ -39,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kinematics import com_jacobian, jacobian
 from panda_dynamics_ros.robot import RobotDescription
@@ -87,7 +88,7 @@ def contact_wrench(
     unexplained: (..., n), share of the residual's variance that a residual map leaves open; 1 without one.
     Raises ArgumentError: an argument is not finite, or not of shape (..., n).
     """
-    J, external = jacobian(robot, q), robot.joint_array(external, "external")
+    J, external = jacobian(robot, q), checks.trailing(external, (robot.n,), "external")
     variance = robot.residual.std**2 * (DRIFT**2 + (1.0 - DRIFT**2) * unexplained)
     weighted = J / variance[..., None, :]
     covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + _PRIOR_INFORMATION)

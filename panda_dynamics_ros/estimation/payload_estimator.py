@@ -73,7 +73,7 @@ from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCou
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
-from panda_dynamics_ros.robot.libfranka_state import sample_of
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 LOADING, FLOW = 1.0, 2.0
 """s, within which what is carried may become anything else where it does not come at once; for which it may go on."""
@@ -347,7 +347,7 @@ class PayloadEstimator:
 
     def update_state(self, state: Any) -> PayloadEstimate:
         """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
-        return self.update(*sample_of(state))
+        return self.update(*FrankaState(state).sample)
 
     def ignore(self) -> None:
         """A sample was not used: no event happens at it, and the problem may be with the samples."""

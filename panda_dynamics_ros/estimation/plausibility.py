@@ -20,8 +20,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.arm_model import OFFSET, ArmErrors
 from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.effort import CURRENT, WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.description import CURRENT, WITHOUT_GRAVITY, RobotDescription
 
 MEMORY = 4.0  # s of motion, exponential
 ENOUGH = 1.0

@@ -25,11 +25,10 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
+from panda_dynamics_ros.dynamics.friction import friction_of_joint, point_covariance, presliding_step, residual_sample
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
-from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
 from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS

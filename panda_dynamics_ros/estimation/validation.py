@@ -24,8 +24,7 @@ import numpy as np
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.errors import SampleError
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.effort import CURRENT
+from panda_dynamics_ros.robot.description import CURRENT, RobotDescription
 from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG = "outside joint limits", "velocity beyond limits", "torque beyond limits"

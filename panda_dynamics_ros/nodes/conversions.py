@@ -15,8 +15,8 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.robot_state import store_pose
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.pose import unit_quaternion
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
@@ -106,9 +106,7 @@ def _doubles(message: Any) -> Iterator[tuple[Any, str]]:
 
 def pose_numbers(T: FloatArray) -> FloatArray:
     """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    numbers = np.empty(7)
-    store_pose(T, numbers)
-    return numbers
+    return np.array([*T[:3, 3].tolist(), *unit_quaternion(T[:3, :3])])
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:

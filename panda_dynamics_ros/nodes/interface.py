@@ -22,7 +22,7 @@ from std_msgs.msg import String
 
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.nodes.conversions import diagnostic_array
-from panda_dynamics_ros.robot.effort import KINDS, MEASURED
+from panda_dynamics_ros.robot.description import EFFORT_KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
 
 # Best effort matches any publisher; 1000 samples last through a pause of the process of 1 s at 1 kHz. Where several
@@ -40,7 +40,7 @@ OF_ARM: dict[str, tuple[Any, str]] = {
     "mounting": (UNSET, "Roll, pitch and yaw of the base, rad; [0.0]: upright."),
     "gravity": (UNSET, "Gravity in the frame of mounting, m/s^2; [0.0]: the description's."),
 }
-EFFORTS = f"What the joint states have as effort: {', '.join(KINDS)}; empty: the description's, or {MEASURED}."
+EFFORTS = f"What the joint states have as effort: {', '.join(EFFORT_KINDS)}; empty: the description's, or {MEASURED}."
 ROTORS = "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's."
 OF_EFFORT: dict[str, tuple[Any, str]] = {
     "effort": ("", EFFORTS),

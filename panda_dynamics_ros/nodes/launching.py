@@ -26,7 +26,7 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from panda_dynamics_ros.nodes.interface import OF_ARM
 from panda_dynamics_ros.nodes.runner import CANNOT_START
-from panda_dynamics_ros.robot.effort import KINDS
+from panda_dynamics_ros.robot.description import EFFORT_KINDS
 
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
@@ -49,7 +49,7 @@ def argument(name: str, description: str, default: Any = "", choices: list[str] 
 SHARED = (
     argument("robot", "panda, panda_ledezma, fr3, a file, or robot_description (the topic); empty: as in params_file."),
     *(argument(name, words) for name, (_, words) in OF_ARM.items()),
-    argument("effort", "What the effort of the joint states is; current needs motor_constants.", choices=list(KINDS)),
+    argument("effort", "What effort the joint states have; current needs motor_constants.", choices=list(EFFORT_KINDS)),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
     argument(

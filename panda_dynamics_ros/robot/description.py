@@ -13,16 +13,20 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rotation_from_rpy
-from panda_dynamics_ros.robot.effort import CURRENT, KINDS, MEASURED
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 Self = TypeVar("Self", bound="RobotDescription")
 
+GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes, where a file states none
 LARGEST = 1e6  # of each number of an arm, in SI units; products of much larger ones would not be finite
 # Columns of a row of `RobotDescription.table`, as the compiled kernels read it.
 ROTATION, TRANSLATION, PRISMATIC, INERTIAL, COLUMNS = 0, 9, 12, 13, 23
+MEASURED, WITHOUT_GRAVITY, ACTUATOR, CURRENT = EFFORT_KINDS = ("measured", "without_gravity", "actuator", "current")
+"""What the effort in an arm's joint states is. measured: joint torques on the links, N m, gravity included (Franka's
+tau_J). without_gravity: torques from which the driver has subtracted gravity, N m. actuator: torques of the motors at
+the joints, N m, which accelerate the rotors, too (simulators, torque commands). current: motor currents, A."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class RobotDescription:
     gravity: (3,), m/s^2, in base axes.
     rotor_inertia: (n,), kg m^2, of the rotors behind the gears, felt at the joints; none by default. Link-side torques,
         and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
-    effort: what the effort in the arm's joint states is, one of `effort.KINDS`.
+    effort: what the effort in the arm's joint states is, one of `EFFORT_KINDS`.
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
     base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
         none.
@@ -92,8 +96,8 @@ class RobotDescription:
             checks.rigid_transform(getattr(self, name), name)
         if (self.rotor_inertia < 0.0).any():
             raise ArgumentError(f"rotor_inertia: expected no negative number, got {self.rotor_inertia.tolist()}")
-        if self.effort not in KINDS:
-            raise ArgumentError(f"effort: expected one of {', '.join(KINDS)}, got {self.effort!r:.60}")
+        if self.effort not in EFFORT_KINDS:
+            raise ArgumentError(f"effort: expected one of {', '.join(EFFORT_KINDS)}, got {self.effort!r:.60}")
         given = checks.read_only(checks.real_array(self.motor_constants, "motor_constants"))
         object.__setattr__(self, "motor_constants", given)
         if given.shape != ((n,) if self.effort == CURRENT else (0,)) or not given.all():
@@ -144,10 +148,6 @@ class RobotDescription:
         except (KeyError, TypeError):  # TypeError: it cannot be a key
             names = ", ".join(self.frames)
             raise ArgumentError(f"frame: expected one of {names}, got {frame!r}") from None
-
-    def joint_array(self, value: ArrayLike, name: str) -> FloatArray:
-        """`value` as a finite, contiguous float64 array (..., n); an ArgumentError begins with `name`."""
-        return checks.trailing(value, (self.n,), name)
 
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""

@@ -166,8 +166,7 @@ def second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Those of Sigma = tr(I)/2 1 - I; the triangle inequality of the inertia I (3, 3) says that none is negative.
     """
-    moments, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-    return moments, axes
+    return np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
 
 
 def require_physical(body: InertialParameters, name: str, *, strict: bool = True) -> InertialParameters:
@@ -180,7 +179,8 @@ def require_physical(body: InertialParameters, name: str, *, strict: bool = True
     if body.is_physical():
         return body
     moments, axes = second_moments(body.inertia)
-    before, after = (values.round(6).tolist() for values in (moments, np.maximum(moments, 0.0)))
+    nearest = np.maximum(moments, 0.0)
+    before, after = (values.round(6).tolist() for values in (moments, nearest))
     if strict or body.mass < 0.0:
         raise RobotDescriptionError(
             f"{name}: expected a body that some distribution of mass has, got mass {body.mass:g} kg and second moments "
@@ -189,6 +189,6 @@ def require_physical(body: InertialParameters, name: str, *, strict: bool = True
     change = f"its second moments about the CoM, {before} kg m^2, are taken as {after}"
     change = change if body.mass else "its inertia without mass is left out"
     warnings.warn(f"{name}: no distribution of mass has this body; {change}", stacklevel=2)
-    sigma = axes @ np.diag(np.maximum(moments, 0.0)) @ axes.T
+    sigma = axes @ np.diag(nearest) @ axes.T
     inertia = np.trace(sigma) * np.eye(3) - sigma
     return InertialParameters(body.mass, body.com, inertia) if body.mass else InertialParameters.zero()

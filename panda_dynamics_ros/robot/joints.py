@@ -65,8 +65,7 @@ class Friction:
         Raises ArgumentError: there is no such term, or one is not a finite (n,) array.
         """
         values = {field.name: np.zeros(n) for field in fields(cls)}
-        values["transition"] = np.full(n, 0.01)
-        values["stribeck_velocity"] = np.full(n, 0.1)
+        values |= {"transition": np.full(n, 0.01), "stribeck_velocity": np.full(n, 0.1)}
         unknown = set(terms) - set(values)
         if unknown:
             raise ArgumentError(f"friction: expected terms among {', '.join(values)}, got {', '.join(sorted(unknown))}")

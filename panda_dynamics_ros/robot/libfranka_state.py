@@ -8,7 +8,6 @@ words; errors are objects with a flag for each error or lists of names. No bindi
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,12 +30,6 @@ class StateSample(NamedTuple):
     tau: FloatArray
 
 
-def sample_of(state: Any) -> StateSample:
-    """Time, q, dq and tau_J (link-side, gravity included) of a libfranka RobotState; an ArgumentError if it is none."""
-    time = _seconds(_attribute(state, "time"))
-    return StateSample(time, *(_joints(state, name) for name in ("q", "dq", "tau_J")))
-
-
 @dataclass(frozen=True, eq=False)
 class FrankaState:
     """What this package takes from a libfranka RobotState, the binding's object `raw`, when it is asked for.
@@ -48,8 +41,9 @@ class FrankaState:
 
     @cached_property
     def sample(self) -> StateSample:
-        """Time, q, dq and tau_J."""
-        return sample_of(self.raw)
+        """Time, q, dq and tau_J (link-side, gravity included)."""
+        time = _seconds(_attribute(self.raw, "time"))
+        return StateSample(time, *(_joints(self.raw, name) for name in ("q", "dq", "tau_J")))
 
     @property
     def external_torques(self) -> FloatArray:
@@ -93,11 +87,9 @@ class FrankaState:
 
 
 def _attribute(state: Any, name: str) -> Any:
-    try:
-        return getattr(state, name)
-    except AttributeError as error:
-        got = f"{type(state).__name__} without {name}"
-        raise ArgumentError(f"state: expected a libfranka RobotState, got {got}") from error
+    if not hasattr(state, name):
+        raise ArgumentError(f"state: expected a libfranka RobotState, got {type(state).__name__} without {name}")
+    return getattr(state, name)
 
 
 def _joints(state: Any, name: str) -> FloatArray:
@@ -118,9 +110,7 @@ def _body(state: Any, mass: str, com: str, inertia: str) -> InertialParameters:
 
 
 def _seconds(time: Any) -> float:
-    for name in ("to_sec", "toSec"):
+    for name in ("to_sec", "toSec", "total_seconds"):  # the last one of a timedelta
         if hasattr(time, name):
             return float(getattr(time, name)())
-    if isinstance(time, timedelta):
-        return time.total_seconds()
     return checks.number(time, "state.time")

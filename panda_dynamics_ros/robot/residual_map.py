@@ -30,7 +30,7 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.untrusted import read_npz, replacing
+from panda_dynamics_ros.untrusted import read_npz
 
 POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
@@ -72,9 +72,8 @@ class ResidualMap:
         size = len(checks.real_array(self.points, "residual map: points"))
         if size > MOST_POINTS:
             raise ArgumentError(f"residual map: points: expected at most {MOST_POINTS}, got {size}")
-        shapes = ((size, 3 * n), (size, size), (size, n), (n,), (), (n,))
-        names = [field.name for field in fields(self)]
-        checks.freeze(self, dict(zip(names, shapes, strict=True)), "residual map: ")
+        shapes = {"points": (size, 3 * n), "gram": (size, size), "moment": (size, n)}
+        checks.freeze(self, {**shapes, "square": (n,), "rows": (), "sigma": (n,)}, "residual map: ")
         if not (self.sigma > 0.0).all():
             raise ArgumentError(f"residual map: sigma: expected positive numbers, got {self.sigma.tolist()}")
         if self.rows < 0.0 or (self.square < 0.0).any():
@@ -99,7 +98,7 @@ class ResidualMap:
 
     @cached_property
     def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """For the kernels of `dynamics.residual_torques`, see the module's docstring.
+        """For the kernels of `dynamics.friction`, see the module's docstring.
 
         Returns points (M, 3 n); transform (M, K), L^-T U; weights and reduction (K, n), of v and v^2.
         """
@@ -148,15 +147,8 @@ def inducing_points(x: FloatArray) -> FloatArray:
     return x[chosen]
 
 
-def write_residual_map(residual_map: ResidualMap, path: Path) -> Path:
-    """Write a map to a .npz file, whole or not at all, and return the path; an OSError where it cannot be written."""
-    with replacing(path) as file:
-        np.savez(file, **{field.name: getattr(residual_map, field.name) for field in fields(ResidualMap)})
-    return path
-
-
 def read_residual_map(path: Path) -> ResidualMap:
-    """The map of a file that `write_residual_map` wrote. Reading it runs no code.
+    """The map of a .npz file that `write_robot` wrote. Reading it runs no code.
 
     Raises DataError: there is no such file, or it holds something else; the message names it.
     Raises ArgumentError: an array is not as `ResidualMap` demands.

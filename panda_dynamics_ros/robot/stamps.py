@@ -53,30 +53,23 @@ class StreamMonitor:
     def accept(self, stamp: float) -> None:
         """A sample with this stamp (s) arrived."""
         self.received += 1
-        self._judge_leap(stamp)
-        step = stamp - self.last_stamp
-        if not math.isfinite(step):
-            self.last_stamp = stamp
-        elif abs(step) > STAMP_JUMP:
-            self._before_leap, self.last_stamp = self.last_stamp, stamp
-            if step < 0.0:
-                self._note_disorder(f"stamp stepped by {step:.6f} s")
-        elif step <= 0.0:
-            self._note_disorder(f"stamp stepped by {step:.6f} s")
-        else:
-            self.last_stamp = stamp
-            self._note_step(step)
-
-    def _judge_leap(self, stamp: float) -> None:
-        """With the stamp that follows a step of more than a second, forward or back."""
         before, self._before_leap = self._before_leap, math.nan
-        step = self.last_stamp - before
-        if 0.0 < stamp - before <= STAMP_JUMP < abs(stamp - self.last_stamp):
+        leap = self.last_stamp - before
+        if 0.0 < stamp - before <= STAMP_JUMP < abs(stamp - self.last_stamp):  # it was one wrong stamp
             self.last_stamp = before
-            if step > 0.0:
-                self._note_disorder(f"stamp jumped ahead by {step:.6f} s and back")
-        elif step > 0.0:
+            if leap > 0.0:
+                self._note_disorder(f"stamp jumped ahead by {leap:.6f} s and back")
+        elif leap > 0.0:
+            self._note_step(leap)
+        step = stamp - self.last_stamp
+        if STAMP_JUMP < abs(step) < math.inf:  # to be judged with the sample after it
+            self._before_leap = self.last_stamp
+        elif 0.0 < step < math.inf:
             self._note_step(step)
+        if step <= 0.0:
+            self._note_disorder(f"stamp stepped by {step:.6f} s")
+        if not -STAMP_JUMP <= step <= 0.0:  # a little back: the stream goes on from the stamp before
+            self.last_stamp = stamp
 
     def _note_disorder(self, problem: str) -> None:
         self.out_of_order += 1

@@ -22,7 +22,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
-from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.description import GRAVITY, RobotDescription
 from panda_dynamics_ros.robot.inertial import InertialParameters, require_physical, symmetric_from_six
 from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.untrusted import read_text
@@ -68,11 +68,7 @@ class Tree:
     """
 
     def __init__(
-        self,
-        name: str,
-        links: Mapping[str, InertialParameters | None],
-        joints: Iterable[Joint],
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        self, name: str, links: Mapping[str, InertialParameters | None], joints: Iterable[Joint], gravity: ArrayLike
     ) -> None:
         if not 0 < len(links) <= MOST_LINKS:
             raise RobotDescriptionError(f"expected 1 to {MOST_LINKS} links, got {len(links) or 'none'}")
@@ -151,9 +147,6 @@ class Tree:
         raise ArgumentError(f"tip: expected one link, got several that are as deep: {', '.join(sorted(deepest))}")
 
 
-# ---- from XML to a tree ------------------------------------------------------------------------------------------
-
-
 def parse_urdf(source: Path | str) -> Tree:
     """The links and joints of a file, or of the text of one; a RobotDescriptionError names what is malformed."""
     try:
@@ -172,7 +165,7 @@ def parse_urdf(source: Path | str) -> Tree:
         links[name] = _inertial(element, f"link {name}")
     name = "robot" if isinstance(source, str) else source.stem
     joints = [_joint(element) for element in root.findall("joint")]
-    return Tree(root.get("name", name), links, joints)
+    return Tree(root.get("name", name), links, joints, GRAVITY)
 
 
 def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
@@ -242,9 +235,6 @@ def _numbers(attributes: Mapping[str, Any], key: str, owner: str, count: int, de
         expected = "a number" if count == 1 else f"{count} numbers"
         raise RobotDescriptionError(f"{owner}: {key}: expected {expected}, got {text!r:.60}")
     return checks.exactly(values, (count,), f"{owner}: {key}")
-
-
-# ---- from a tree to an arm ---------------------------------------------------------------------------------------
 
 
 def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:

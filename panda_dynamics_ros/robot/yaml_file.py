@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -15,9 +15,8 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
-from panda_dynamics_ros.pose import rigid
-from panda_dynamics_ros.robot.description import RobotDescription
-from panda_dynamics_ros.robot.effort import MEASURED
+from panda_dynamics_ros.pose import rigid, rotation_from_rpy
+from panda_dynamics_ros.robot.description import GRAVITY, MEASURED, RobotDescription
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,
@@ -26,11 +25,11 @@ from panda_dynamics_ros.robot.inertial import (
 )
 from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
-from panda_dynamics_ros.robot.residual_map import read_residual_map, write_residual_map
+from panda_dynamics_ros.robot.residual_map import read_residual_map
 from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
 from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
-LIBRARY = Path(__file__).parent / "arms"
+LIBRARY, EFFECTORS = (Path(__file__).parent / folder for folder in ("arms", "end_effectors"))
 LARGEST_YAML = 1 << 20  # bytes: an arm has about 5,000
 LONGEST_NUMBER = 1000  # characters; one in sixties, as YAML has them, takes time with the square of its length
 YAML, URDF, MJCF = (".yaml", ".yml"), (".urdf",), (".xml",)
@@ -40,7 +39,6 @@ OPTIONAL = (
     *("modified_dh", "placements", "prismatic", "flange", "end_effector", "friction", "gravity", "rotor_inertia"),
     *("motor_constants", "residual_map", *TEXTS),
 )
-GRAVITY = (0.0, 0.0, -9.81)  # m/s^2, in base axes
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 PerJoint = TypeVar("PerJoint", JointLimits, ResidualModel)
@@ -112,9 +110,6 @@ def find_description(
     return path
 
 
-# ---- YAML that may come from anywhere ----------------------------------------------------------------------------
-
-
 class _PlainLoader(yaml.SafeLoader):
     """YAML without what takes any memory or time of a few bytes: aliases, and numbers of many digits."""
 
@@ -131,9 +126,6 @@ def read_yaml(path: Path) -> Any:
     """The content of a YAML file; a DataError that names it where it cannot be read."""
     with refused(path, "YAML"):
         return yaml.load(read_text(path, LARGEST_YAML), _PlainLoader)  # nosec B506
-
-
-# ---- from YAML to an arm -----------------------------------------------------------------------------------------
 
 
 def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
@@ -169,14 +161,9 @@ def _robot(content: Any, model: type[Robot], folder: Path) -> Robot:
 
 
 def modified_dh(a: float, d: float, alpha: float, theta: float) -> FloatArray:
-    """T_{i-1}_{i} (4, 4) of modified DH parameters (Gautier and Khalil, ICRA 1988, eq. (1): document 004). m, rad."""
-    ca, sa, ct, st = np.cos(alpha), np.sin(alpha), np.cos(theta), np.sin(theta)
-    return np.array([
-        [ct, -st, 0.0, a],
-        [st * ca, ct * ca, -sa, -d * sa],
-        [st * sa, ct * sa, ca, d * ca],
-        [0.0, 0.0, 0.0, 1.0],
-    ])  # fmt: skip
+    """Rx(alpha) Tx(a) Rz(theta) Tz(d), T_{i-1}_{i} (4, 4), m, rad: Gautier and Khalil 1988, eq. (1) (document 004)."""
+    Rx, Rz = rotation_from_rpy(np.array([[alpha, 0.0, 0.0], [0.0, 0.0, theta]]))
+    return rigid(Rx @ Rz, Rx @ [a, 0.0, d])
 
 
 def _placements(top: Mapping[str, Any], n: int) -> FloatArray:
@@ -249,9 +236,6 @@ def _listed(content: Any, name: str) -> list[Any]:
     return content
 
 
-# ---- from an arm to YAML -----------------------------------------------------------------------------------------
-
-
 def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") -> Path:
     """Write `robot` to a .yaml file, whole or not at all, and return the path.
 
@@ -272,7 +256,9 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     try:
         if robot.residual_map is not None:
             map_path = target.with_name(f"{target.stem}.residual.npz")
-            content["residual_map"] = write_residual_map(robot.residual_map, map_path).name
+            with replacing(map_path) as file:
+                np.savez(file, **asdict(robot.residual_map))
+            content["residual_map"] = map_path.name
         text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200, allow_unicode=True)
         with replacing(target) as file:
             file.write_text(head + text, encoding="utf-8")
@@ -314,20 +300,14 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
     return content | {key: value for key, default in TEXTS.items() if (value := getattr(robot, key)) != default}
 
 
-# ---- end effectors -----------------------------------------------------------------------------------------------
-
-EFFECTORS = Path(__file__).parent / "end_effectors"
-NONE = "none"
-
-
 def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
     """The robot with the end effector of a library name or a YAML file; as it is with "none".
 
     Raises the errors of `read_robot`, of which the ArgumentError names `end_effector`.
     """
-    if source == NONE:
+    if source == "none":
         return robot
-    path = find_description(source, EFFECTORS, YAML, "end_effector", others=(NONE,))
+    path = find_description(source, EFFECTORS, YAML, "end_effector", others=("none",))
     with _described_by(path):
         top = mapping(read_yaml(path), "description", ("name", "inertia_about", "bodies"), ("mount", "tool"))
         given = mapping(top["bodies"], "bodies").items()

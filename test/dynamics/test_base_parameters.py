@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import BaseParameters
-from panda_dynamics_ros.dynamics.base_parameters import SYMBOLS, parameter_symbols
+from panda_dynamics_ros.dynamics.base_parameters import SYMBOLS
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.inertial import inertial_transport
 from panda_dynamics_ros.robot.yaml_file import modified_dh
@@ -23,6 +23,10 @@ from panda_dynamics_ros.robot.yaml_file import modified_dh
 RANK_TOLERANCE = 1e-9
 # Y pi and Y_base values are sums of at most 10 n products of the same size: rounding has been seen up to 1e-14.
 EXACT = 1e-12
+
+
+def symbols_of(n: int) -> list[str]:
+    return [f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS]
 
 
 def stacked(robot: pdr.RobotModel, seed: int = 40) -> Array:
@@ -47,7 +51,7 @@ def assert_minimal_and_complete(robot: pdr.RobotModel) -> BaseParameters:
     assert np.abs(Y_base @ base.values - Y @ robot.inertial_vector).max() <= 10 * EXACT * scale  # values of some kg m
     assert len(base) == len(base.values) == len(base.expressions) == rank(Y)
     silent = np.abs(Y).max(axis=0) <= EXACT * scale
-    assert base.without_effect == tuple(np.array(parameter_symbols(robot.n))[silent])
+    assert base.without_effect == tuple(np.array(symbols_of(robot.n))[silent])
     return base
 
 
@@ -80,7 +84,7 @@ def test_expressions_say_what_the_mapping_does():
     """Each closed form, read as arithmetic, gives its value; factors are printed with twelve digits."""
     robot = random_chain(5, seed=41)
     base = robot.base_parameters()
-    symbols = dict(zip(parameter_symbols(5), robot.inertial_vector.tolist(), strict=True))
+    symbols = dict(zip(symbols_of(5), robot.inertial_vector.tolist(), strict=True))
     assert re.fullmatch(r"[\w*+\-(). =]+", "".join(base.expressions))
     for name, value, form in zip(base.names, base.values, base.expressions, strict=True):
         left, right = form.split(" = ")
@@ -154,7 +158,7 @@ def test_planar_two_link_arm_of_document_003():
         "mY2": "mY2",
     }
     assert np.count_nonzero(np.abs(base.values) > 1e-15) == 4
-    used = [k for k, symbol in enumerate(parameter_symbols(2)) if re.fullmatch(r"mX.|ZZ.|m2", symbol)]
+    used = [k for k, symbol in enumerate(symbols_of(2)) if re.fullmatch(r"mX.|ZZ.|m2", symbol)]
     assert len(used) == 5
     assert rank(stacked(robot)[:, used]) == 4  # slide 9: five parameters, one column of which depends on the others
 
@@ -277,7 +281,7 @@ def scemi():
 @pytest.fixture(scope="module")
 def symbols(scemi):
     """Every inertial parameter by its symbol."""
-    return dict(zip(parameter_symbols(6), scemi.inertial_vector.tolist(), strict=True))
+    return dict(zip(symbols_of(6), scemi.inertial_vector.tolist(), strict=True))
 
 
 def test_it_has_the_36_parameters_that_the_paper_lists_and_step_a_the_others(scemi):

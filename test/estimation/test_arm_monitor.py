@@ -15,7 +15,7 @@ from motion import PAYLOAD, coloured, sinusoids, torques
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimator, contact_wrench
-from panda_dynamics_ros.robot.effort import WITHOUT_GRAVITY
+from panda_dynamics_ros.robot.description import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FAMILIAR: dict[str, Any] = {"arm_error_ratio": 1e-6}

@@ -16,7 +16,7 @@ from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, pan
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.live.connection import BINDINGS, FrankaConnection
 from panda_dynamics_ros.live.stream import with_own_end_effector
-from panda_dynamics_ros.robot.libfranka_state import FrankaState, sample_of
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PANDA, FR3 = host(0), host(1)
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "estimate_in_control_loop.py"
@@ -111,7 +111,7 @@ def test_franky(fr3_server):
 )
 def test_times_of_other_bindings(time, seconds):
     state = SimpleNamespace(time=time, q=[0.1] * 7, dq=np.zeros((7, 1)), tau_J=tuple([1.0] * 7))
-    stamp, q, dq, tau = sample_of(state)
+    stamp, q, dq, tau = FrankaState(state).sample
     assert stamp == seconds
     assert (q.shape, dq.shape, tau.shape) == ((7,), (7,), (7,))
 

@@ -10,7 +10,7 @@ import yaml
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.residual_torques import point_covariance, residual_sample
+from panda_dynamics_ros.dynamics.friction import point_covariance, residual_sample
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.residual_map import MOST_POINTS, ResidualMap, coordinates, covariance
 

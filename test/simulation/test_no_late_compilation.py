@@ -18,7 +18,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from panda_dynamics_ros import InertialParameters, load_robot
-from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
+from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.warm_up import warm_up
@@ -60,7 +60,7 @@ for node in ("dynamics", "payload_estimator"):
     parts = (map(np.array, zip(*samples[k : k + 10])) for k in range(0, 9000, 10))
     blocks = [monitor.update_rows(*part, payload=payload) for part in parts]
     if not payload:
-        store_pose(robot_state(robot, *samples[0][1:3]).T_base_ee, np.empty(7))
+        robot_state(robot, *samples[0][1:3])
         last = blocks[-1]
         contact_wrench(robot, np.zeros((10, 7)), last.external_torques, last.unexplained)
         contact_wrench(robot, np.zeros(7), last.external_torques[0])

@@ -8,8 +8,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from panda_dynamics_ros.symbolic import ScrewChain
-from panda_dynamics_ros.symbolic.product_of_exponentials import adjoint, exp_twist, rigid, skew
+from panda_dynamics_ros.symbolic import ScrewChain, adjoint, exp_twist, rigid, skew
 
 Array = NDArray[Any]
 
@@ -82,7 +81,7 @@ def document_panda() -> tuple[ScrewChain, Any, Array]:
     z1, y3, x4, x5, y5, x7, z8 = sympy.symbols("z_1 y_3 x_4 x_5 y_5 x_7 z_8", real=True)
     quarter_turns = (0, -1, 1, 1, -1, 1, 1)  # RPY_0_1 .. RPY_6_7: all about x
     translations = [(0, 0, z1), (0, 0, 0), (0, y3, 0), (x4, 0, 0), (x5, y5, 0), (0, 0, 0), (x7, 0, 0)]
-    turns = [exp_twist([0, 0, 0, 1, 0, 0], turn * sympy.pi / 2)[:3, :3] for turn in quarter_turns]
+    turns = [exp_twist(np.array([0, 0, 0, 1, 0, 0]), turn * sympy.pi / 2)[:3, :3] for turn in quarter_turns]
     placements = [rigid(R, p) for R, p in zip(turns, translations, strict=True)]
     coms = [sympy.symbols(f"x_c{i} y_c{i} z_c{i}", real=True) for i in range(1, 8)]
     chain = ScrewChain(placements, [False] * 7, coms, rigid(np.eye(3), [0, 0, z8]), np.eye(4))

@@ -22,7 +22,7 @@ from calculus import (
 )
 
 from panda_dynamics_ros import symbolic
-from panda_dynamics_ros.symbolic.product_of_exponentials import skew
+from panda_dynamics_ros.symbolic import skew
 
 
 class Document:

@@ -14,16 +14,7 @@ import numpy as np
 
 from panda_dynamics_ros.dynamics.kernels import chain
 from panda_dynamics_ros.dynamics.kernels.compiled import part
-from panda_dynamics_ros.dynamics.kernels.vectors import (
-    LARGEST,
-    add,
-    along,
-    column,
-    cos_sin,
-    reduced_cos_sin,
-    scale,
-    turned,
-)
+from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, along, cos_sin, reduced_cos_sin, turned
 
 BLOCK, NUMBERS = 16, 32
 PLACED, ORIGIN, POSITION, COSINE, SINE = 0, 9, 12, 13, 14  # rotation and translation of a joint; its position
@@ -83,7 +74,7 @@ def place_joints(table, W, count, q, joints):
         V, (R, p) = W[i], chain.placed(table, i)
         if chain.slides(table, i):
             for b in range(count):
-                place(V, b, (R, add(p, scale(V[POSITION, b], column(R, 2)))))
+                place(V, b, chain.slid((R, p), V[POSITION, b]))
             continue
         for b in range(count):
             V[COSINE, b], V[SINE, b] = reduced_cos_sin(V[POSITION, b])

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiled kernels read in `RobotDescription.table`: joints, their placements, bodies, gravity."""
+"""What compiled kernels read in `RobotDescription.table`: joints, placements, gravity, and bodies with their laws."""
 
 from panda_dynamics_ros.dynamics.kernels.compiled import part
-from panda_dynamics_ros.dynamics.kernels.vectors import add, column, cos_sin, fetch, scale, store, turned
+from panda_dynamics_ros.dynamics.kernels.vectors import add, column, cos_sin, cross, fetch, scale, store, times, turned
 from panda_dynamics_ros.robot.description import INERTIAL, PRISMATIC, ROTATION, TRANSLATION
+
+BASE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)  # its placement (R, p) in itself
 
 
 @part
@@ -36,19 +38,40 @@ def link_body(table, i):
 
 
 @part
+def momentum_of(body, v, w):
+    """(linear, angular) about the frame's origin: the spatial inertia of a body (m, m c, I) times a twist."""
+    mass, mc, inertia = body
+    return add(scale(mass, v), cross(w, mc)), add(times(inertia, w), cross(mc, v))
+
+
+@part
+def link_wrench(body, a, w, dw):
+    """Force and moment about the frame's origin that give a body (m, m c, I) this motion."""
+    (f, moment), (_, mc, inertia) = momentum_of(body, a, dw), body
+    return add(f, cross(w, cross(w, mc))), add(moment, cross(w, times(inertia, w)))
+
+
+@part
 def upward(table):
     """The acceleration of a base that feels gravity: minus the gravity vector, in base axes."""
     return scale(-1.0, fetch(table, joint_count(table) + 2, TRANSLATION))
 
 
 @part
+def slid(X, d):
+    """The placement X, moved by d along its own z."""
+    R, p = X
+    return R, add(p, scale(d, column(R, 2)))
+
+
+@part
 def placement(table, i, qi):
     """The placement of joint i's frame in its parent's, at joint position qi."""
-    R, p = placed(table, i)
+    X = placed(table, i)
     if slides(table, i):
-        return R, add(p, scale(qi, column(R, 2)))
+        return slid(X, qi)
     c, s = cos_sin(qi)
-    return turned(R, c, s), p
+    return turned(X[0], c, s), X[1]
 
 
 @part

@@ -12,7 +12,6 @@ from panda_dynamics_ros.dynamics.kernels.compiled import part as part
 
 ZERO = (0.0, 0.0, 0.0)
 AXIS = (0.0, 0.0, 1.0)  # of every joint, in its own frame
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @part

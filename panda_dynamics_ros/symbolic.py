@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics by the product of exponentials (Lynch and Park 2017, chapters 3 and 4), as SymPy expressions.
+"""Kinematics on SymPy symbols, by the product of exponentials (Lynch and Park 2017, chapters 3 and 4; document 002).
 
     T_i(q) = e^(xi_1 q_1) e^(xi_2 q_2) .. e^(xi_i q_i) T_i(0)
 
-The same results as `kinematics` and `jacobian`, by another road and in the document's terms. A twist here is (v, w),
-linear part first, as everywhere in this package; document 002 writes (w, v). With P = [[0, 1], [1, 0]] (blocks of 3),
-its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same in both.
+The same results as `dynamics.pose` and `jacobian`, by another road and in the document's terms::
+
+    import panda_dynamics_ros as pdr
+    import sympy
+    from panda_dynamics_ros import symbolic
+
+    chain = symbolic.exact_chain(pdr.load_robot("panda"))
+    q = sympy.symbols("q_1:8", real=True)
+    T = sympy.Matrix(chain.pose(q, "joint3"))
+    sympy.simplify(T), T.diff(q[0]), T.subs(dict(zip(q, [0.1] * 7)))
+
+A twist here is (v, w), linear part first, as everywhere in this package; document 002 writes (w, v). With
+P = [[0, 1], [1, 0]] (blocks of 3), its twists are P V and its adjoints P Ad P of those here; 4x4 matrices are the same.
 
 Arguments: q (n,), symbols, expressions or numbers, rad (m for a joint that slides); a frame of base, joint1 .. jointn,
-flange, ee; a link 1..n; of matrices and vectors, numbers or expressions. What is none of these, or of another shape, is
-an `ArgumentError`. Results are NumPy arrays of expressions, which multiply and add like those of numbers.
+flange, ee; a link 1..n. What is none of these, or of another shape, is an `ArgumentError`. Results are NumPy arrays of
+expressions; simplification, substitution and derivatives are SymPy's. SymPy is optional: `pip install sympy`; without
+it, this module cannot be imported.
 """
 
 from __future__ import annotations
@@ -20,11 +31,17 @@ from operator import matmul
 from typing import Any
 
 import numpy as np
-import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.robot.description import RobotDescription
+
+try:
+    import sympy
+except ImportError as error:
+    raise MissingDependencyError("symbolic expressions need SymPy: pip install sympy") from error
+
+__all__ = ["ScrewChain", "exact_chain"]
 
 Array = NDArray[Any]  # dtype object, with SymPy expressions as entries
 
@@ -50,13 +67,13 @@ def expressions(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     return out
 
 
-def skew(a: ArrayLike) -> Array:
+def skew(a: Array) -> Array:
     """[a] (3, 3) of a vector (3,): [a] b = a x b. Document 002: Vector2Matrix_3x3."""
-    x, y, z = expressions(a, (3,), "a")
-    return expressions([[0, -z, y], [z, 0, -x], [-y, x, 0]], (3, 3), "a")
+    x, y, z = a
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=object)
 
 
-def exp_twist(twist: ArrayLike, angle: Any) -> Array:
+def exp_twist(twist: Array, angle: Any) -> Array:
     """e^(V^ angle) (4, 4), the screw motion of a twist. Document 002: MatrixExp_4x4; its rotation is MatrixExp_3x3.
 
     R = e^([w] angle),  p = (angle 1 + (1 - cos)/n^2 [w] + (n angle - sin)/n^3 [w]^2) v,  n = |w|, sine and cosine
@@ -65,28 +82,26 @@ def exp_twist(twist: ArrayLike, angle: Any) -> Array:
     twist: (6,), linear part first, of any length.
     angle: rad for a unit rotation, m for a unit translation.
     """
-    V, theta = expressions(twist, (6,), "twist"), expressions(angle, (), "angle").item()
-    v, w, one = V[:3], V[3:], np.array(sympy.eye(3))
+    v, w, one = twist[:3], twist[3:], np.array(sympy.eye(3))
     n2 = sympy.nsimplify(sympy.simplify(w @ w), tolerance=1e-12)  # 0 and 1 are to be found, rounded or not
     if n2 == 0:
-        return rigid(one, v * theta)
+        return rigid(one, v * angle)
     n, W = sympy.sqrt(n2), skew(w)
-    sine, versine, WW = sympy.sin(n * theta), (1 - sympy.cos(n * theta)) / n2, W @ W
-    left = theta * one + versine * W + (n * theta - sine) / n**3 * WW
+    sine, versine, WW = sympy.sin(n * angle), (1 - sympy.cos(n * angle)) / n2, W @ W
+    left = angle * one + versine * W + (n * angle - sine) / n**3 * WW
     return rigid(one + sine / n * W + versine * WW, left @ v)
 
 
 def rigid(R: ArrayLike, p: ArrayLike) -> Array:
     """[[R, p], [0, 1]] (4, 4) of a rotation (3, 3) and a translation (3,)."""
     T = np.array(sympy.eye(4))
-    T[:3, :3], T[:3, 3] = expressions(R, (3, 3), "R"), expressions(p, (3,), "p")
+    T[:3, :3], T[:3, 3] = R, p
     return T
 
 
-def adjoint(T_a_b: ArrayLike) -> Array:
+def adjoint(T_a_b: Array) -> Array:
     """Ad(T) = [[R, [p] R], [0, R]] (6, 6): maps a body's twist (v, w) at b's origin, in b, to a."""
-    T = expressions(T_a_b, (4, 4), "T_a_b")
-    R, p = T[:3, :3], T[:3, 3]
+    R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     return np.block([[R, skew(p) @ R], [0 * R, R]])
 
 
@@ -175,7 +190,8 @@ class ScrewChain:
 
     def _jacobian_at(self, r: Array, joint: int, q: ArrayLike) -> Array:
         """Ad^-1(r) J_s, the velocity of a point at r in base; joints beyond `joint`, which carries it, do not count."""
-        J: Array = adjoint(rigid(np.eye(3), -r)) @ self.space_jacobian(q)
+        J = self.space_jacobian(q)
+        J[:3] -= skew(r) @ J[3:]
         J[:, joint:] = 0 * J[:, joint:]
         return J
 
