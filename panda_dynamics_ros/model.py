@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """RobotModel: a robot's description with its dynamics as methods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

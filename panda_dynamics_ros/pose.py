@@ -12,8 +12,6 @@ Every function broadcasts over leading dimensions. A wrong shape, a number that 
 rotation or rigid transform, or a quaternion of zero norm is an `ArgumentError`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

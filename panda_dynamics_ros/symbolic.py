@@ -23,8 +23,6 @@ expressions; simplification, substitution and derivatives are SymPy's. SymPy is 
 it, this module cannot be imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import matmul

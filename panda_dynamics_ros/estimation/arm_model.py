@@ -33,8 +33,6 @@ two low-pass filters. Delay and gain belong to modelled torques, not to the meas
 noise of y would be biased (errors in variables).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -6,8 +6,6 @@ are checked once, and their momentum terms are computed once: the filters of the
 detector, which is the momentum observer, both start from them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

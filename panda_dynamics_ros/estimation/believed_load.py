@@ -11,8 +11,6 @@ models differ, and white noise e,
 solved by weighted least squares with priors of theta and o. Friction has no part in it: Franka's model has none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

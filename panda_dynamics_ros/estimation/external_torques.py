@@ -32,8 +32,6 @@ R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over several f, whos
 the last link may be touched, too: a second place on it is the frame `ee`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -26,8 +26,6 @@ the states without and with it. Ramps stand for jumps that were not clear in tim
 become clear are process noise of the payload (`unnoticed_variance`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -17,8 +17,6 @@ Contrasts are whitened by its Cholesky factor; theta is the regularised least sq
 follows from what it leaves, by turns (expectation maximisation).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise

@@ -12,8 +12,6 @@ A block passes these calls; a single sample is a block of one row:
     published_estimate          a body that can exist (`publication`)
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A payload estimate in a YAML file: for people, for Franka's set_load, and to restore an estimator from."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ Further checks concern the mass itself (below zero, above the heaviest payload, 
 the declared shape, single joints whose residual is an offset or a share of their torque, and a gain of all.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -17,8 +17,6 @@ where the small weights w only decide what the data leaves open (the CoM of no m
 `PublicationSchedule` decides which estimates are published, in the nodes and offline alike.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ covariances with the inducing points pass them (`robot.residual_map`). What the 
 little here as it does there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar

@@ -6,8 +6,6 @@ changes and the arm's errors are common to all of them, so that what is learnt l
 estimate is that of a smoother.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ degrees, of opposite sign, of other joints or missing make them disagree. Two ro
 make consecutive samples jump to and fro, so that the path is many times that of the velocities.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

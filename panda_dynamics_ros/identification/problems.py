@@ -10,8 +10,6 @@ at the flange that is far above its standard deviation is then no difference bet
 need different masses were recorded with different loads.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

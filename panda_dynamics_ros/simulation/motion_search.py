@@ -6,8 +6,6 @@ an evolution strategy (1+1) with the one-fifth rule (Rechenberg 1973), which nee
 make the score a function with steps.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
