@@ -13,8 +13,15 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
-from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
+from panda_dynamics_ros.live import (
+    AUTO,
+    BINDINGS,
+    MODES,
+    FrankaConnection,
+    FrankaStream,
+    recording,
+    with_own_end_effector,
+)
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.reporting.web_view import WebView

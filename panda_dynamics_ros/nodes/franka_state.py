@@ -16,8 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros import load_robot
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
-from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
+from panda_dynamics_ros.live import AUTO, BINDINGS, MODES, FrankaConnection, FrankaStream, RobotClock
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, diagnose, fixed, now, publisher
 from panda_dynamics_ros.nodes.runner import make_executor, ros, run_node
