@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Franka by its IP address, read-only: states one after the other, over lost connections, and their recording.
+"""A Franka by its IP address, read-only: states one after the other, over lost connections.
 
 A robot speaks one version of its protocol, and a Python binding of libfranka too: panda-python that of the Panda (FER),
 pylibfranka that of an FR3 with system 5.9 or newer. So the installed ones are tried in turn.
@@ -15,14 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
-from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
+from panda_dynamics_ros.robot.libfranka_state import FrankaState
 from panda_dynamics_ros.robot.yaml_file import Robot, attach
 
 PORT = 1337  # of libfranka's commands
@@ -190,14 +186,14 @@ def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
 
 
 class FrankaStream:
-    """States of a robot, one after the other, by an open connection; after a lost one it connects again.
+    """States of a robot, one after the other, by an open `connection`; after a lost one it connects again.
 
     `say` is called with a sentence when the connection is lost, and when it is there again. `reconnections` counts
     them; `problem` says why no states come, and is empty while they do.
     """
 
     def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
-        self._connection, self._say = connection, say
+        self.connection, self._say = connection, say
         self._next_attempt = 0.0
         self.reconnections, self.problem = 0, ""
 
@@ -209,7 +205,7 @@ class FrankaStream:
         if self.problem and not self._connect_again():
             return None
         try:
-            return self._connection.read()
+            return self.connection.read()
         except ConnectionFailedError as error:
             if error.kind != LOST:
                 raise
@@ -225,12 +221,12 @@ class FrankaStream:
             return False
         self._next_attempt = time.monotonic() + PATIENCE
         try:
-            self._connection = FrankaConnection(self._connection.host, self._connection.binding)
+            self.connection = FrankaConnection(self.connection.host, self.connection.binding)
         except ConnectionFailedError as error:
             self.problem = str(error)
             return False
         self.reconnections, self.problem = self.reconnections + 1, ""
-        self._say(f"{self._connection.host}: connected again")
+        self._say(f"{self.connection.host}: connected again")
         return True
 
 
@@ -242,13 +238,13 @@ class RobotClock:
     """
 
     def __init__(self) -> None:
-        self._offset = self._wanted = self._shortest = math.nan
-        self._last = self._began = -math.inf
+        self._offset = self._wanted = self._shortest = self._began = 0.0
+        self._last = math.inf
 
     def at(self, robot_time: float, now: float) -> float:
         """This machine's time, s, of a state with the robot's time, s, that is read at `now`, s."""
         delay = now - robot_time
-        if not math.isfinite(self._offset) or robot_time < self._last:  # the robot has started anew
+        if robot_time < self._last:  # the first state, or the robot has started anew
             self._offset = self._wanted = self._shortest = delay
             self._began = self._last = robot_time
         most = SLEW * (robot_time - self._last)
@@ -260,26 +256,3 @@ class RobotClock:
                 self._offset = self._wanted
             self._shortest, self._began = delay, robot_time
         return robot_time + self._offset
-
-
-COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") for k in range(ARM_JOINTS)))
-
-
-@contextlib.contextmanager
-def recording(path: str | Path) -> Iterator[Callable[[FrankaState], None]]:
-    """Within, what this gives writes states into a new CSV file, which `replay` reads, with Franka's own tau_ext.
-
-    ArgumentError: the name of the file does not end in .csv, or the file exists. OSError: it cannot be written.
-    """
-    path = checks.path(path, "--record")
-    if path.suffix.lower() != ".csv" or path.exists():
-        raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(path)!r}")
-    with path.open("x") as file:
-        file.write(",".join(COLUMNS) + "\n")
-
-        def write(state: FrankaState) -> None:
-            stamp, *rows = state.sample
-            numbers = np.concatenate(([stamp], *rows, state.external_torques))
-            file.write(",".join(map(repr, numbers.tolist())) + "\n")
-
-        yield write

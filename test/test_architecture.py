@@ -27,7 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", "errors"},
     "codegen": {"robot", "dynamics", *CHECKED},
-    "live": {"robot", *CHECKED},
+    "live": {"robot", "errors"},
     "estimation": {"robot", "dynamics", "identification", "untrusted", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
