@@ -93,8 +93,5 @@ class BagPlayerNode(Node):
         self._publisher.publish(conversions.state_message(stamp, list(sample.names), *rows))
 
 
-main = partial(run_node, BagPlayerNode)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(BagPlayerNode))

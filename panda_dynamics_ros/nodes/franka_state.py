@@ -7,7 +7,6 @@
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
@@ -133,8 +132,5 @@ def published(stream: FrankaStream, joint_names: Sequence[str]) -> Iterator[Call
         yield hand_over
 
 
-main = partial(run_node, FrankaStateNode)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(FrankaStateNode))

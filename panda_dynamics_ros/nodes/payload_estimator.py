@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: mass, centre of mass and inertia of what the arm carries."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -174,8 +173,5 @@ def _words(estimate: PayloadEstimate) -> str:
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg{found}"
 
 
-main = partial(run_node, PayloadEstimatorNode, kernels="payload_estimator")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(PayloadEstimatorNode, kernels="payload_estimator"))

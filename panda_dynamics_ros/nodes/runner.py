@@ -3,6 +3,7 @@
 
 import contextlib
 import gc
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -102,4 +103,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         return CANNOT_START
     finally:
         rclpy.try_shutdown()
+        # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
+        # second would count as the node's death.
+        on_signals(signal.SIG_IGN)
     return 0

@@ -151,8 +151,5 @@ class SimulatedPandaNode(Node):
         return (True, words) if self._carry(wanted) else (False, f"already {words}")
 
 
-main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(SimulatedPandaNode, kernels="simulated_panda"))
