@@ -9,6 +9,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
+from std_msgs.msg import Header
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
@@ -88,9 +89,8 @@ class ContactOutput:
         self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
         self._count = 0
-        self._wrenches = NumberPublisher(
-            node, WrenchStamped, "~/contact_wrench", partial(self._wrench_message, Time()), 6
-        )
+        unstamped = partial(self._wrench_message, Time())
+        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", unstamped, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
@@ -114,9 +114,9 @@ class ContactOutput:
             self._count += 1
         if contact.ended_by == PAYLOAD:
             self._count -= 1
-        status, stamp_ns = self.diagnostic(), conversions.nanoseconds(sample.header_stamp)
+        status = self.diagnostic()
         self._contacts.publish(status)
-        self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
+        self._stamped.publish(DiagnosticArray(header=Header(stamp=sample.header_stamp), status=[status]))
         wrench = contact_wrench(self._input.robot, sample.q, contact.torques).wrench
         self._stamped_wrench.publish(self._wrench_message(sample.header_stamp, wrench))
 

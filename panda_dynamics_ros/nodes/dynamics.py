@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.robot_state import robot_state
+from panda_dynamics_ros.dynamics.robot_state import robot_state, store_pose
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, contact_wrench
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
@@ -53,7 +53,7 @@ class DynamicsNode(Node):
             NumberPublisher(self, JointState, f"~/{kind}_torques", torques, samples.robot.n)
             for kind in ("gravity", "coriolis", "external")
         )
-        self._pose = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7)
+        self._pose, self._pose_numbers = NumberPublisher(self, PoseStamped, "~/current_pose", pose, 7), np.empty(7)
         self._o_t_ee = NumberPublisher(self, Float64MultiArray, "~/o_t_ee", conversions.o_t_ee_message, 16)
         self._contact = ContactOutput(self, samples, lambda: self.monitor.contact_detector.largest_ratio)
         self._payload = PayloadInput(self, samples, lambda body: self.monitor.carry(body)) if alone else None
@@ -65,7 +65,8 @@ class DynamicsNode(Node):
         state = robot_state(self.monitor.robot, sample.q, sample.dq)
         self._gravity.publish(sample.header_stamp, state.gravity_torques)
         self._coriolis.publish(sample.header_stamp, state.coriolis_torques)
-        self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
+        store_pose(state.T_base_ee, self._pose_numbers)
+        self._pose.publish(sample.header_stamp, self._pose_numbers)
         self._o_t_ee.publish(sample.header_stamp, state.T_base_ee.T)
 
     def _estimate(self, samples: list[Sample]) -> None:

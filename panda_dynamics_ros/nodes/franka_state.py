@@ -80,9 +80,8 @@ class FrankaStateNode(Node):
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
         stamp = conversions.time_message(self._robot_clock.at(robot_time, 1e-9 * now(self)))
-        message = conversions.state_message(stamp, self._names, q, dq, tau)
-        message.header.frame_id = link_name(self._names, 0)
-        self._joint_states.publish(message)
+        base = link_name(self._names, 0)
+        self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, base))
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
         for name in BODIES:  # latched, so only where it changes

@@ -28,7 +28,6 @@ IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
 JOINT_STATE = "sensor_msgs/msg/JointState"
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
-PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 100  # times that the estimators take samples before timers and services have their turn
@@ -82,7 +81,7 @@ class JointStateInput:
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
         self._mapping: JointMapping | None = None
         self._last_arrival = time.monotonic()
-        self._problem_expires = self._next_warning = 0.0  # s of the steady clock
+        self._next_warning = 0.0  # s of the steady clock
         self._left_out = ""  # why the last sample was
         self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
         self._subscription = interface.subscribe(
@@ -157,9 +156,13 @@ class JointStateInput:
         """Hand the samples that wait to the estimators, if it is time to."""
         if not self._waiting or time.monotonic() < self._next_block:
             return
+        queue = self._subscription.handle
         for _ in range(TURN):
-            for another in interface.messages_of(self._subscription, TURN):
-                self._accept(another)
+            with queue:  # the callback is not called for what is taken here
+                for _ in range(TURN):
+                    if (taken := queue.take_message(JointState, True)) is None:
+                        break
+                    self._accept(taken[0])
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             try:
                 self.estimate(block)
@@ -226,30 +229,27 @@ class JointStateInput:
         monitor, before = self.monitor, self._reported
         self._reported = monitor.rejected.total(), monitor.lost, monitor.out_of_order
         left_out, lost, disorder = (count - earlier for count, earlier in zip(self._reported, before, strict=True))
-        if left_out or lost or disorder:
-            self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
+        level = DiagnosticStatus.WARN
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s"
         elif not self.is_estimating():
-            level, summary = DiagnosticStatus.WARN, "no estimates yet: their kernels are still to be compiled"
+            summary = "no estimates yet: their kernels are still to be compiled"
         elif left_out:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
         elif 0.0 < monitor.rate < 100.0:
-            level = DiagnosticStatus.WARN
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
         elif lost:
-            level = DiagnosticStatus.WARN
             publishers = self._node.count_publishers(self._topic)
             several = f"do {publishers} publishers send the same joints?"
             cause = several if publishers > 1 else "is the network, or this machine, too busy?"
             summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
         elif disorder:
-            level, cause = DiagnosticStatus.WARN, "two publishers, or a clock that was set?"
+            cause = "two publishers, or a clock that was set?"
             summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
         elif self.joint_names and (doubt := name_conflict(self.robot, self.joint_names)):
-            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {doubt}"
+            summary = f"{monitor.rate:.0f} Hz, but {doubt}"
         else:
             level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
         values = {
@@ -259,6 +259,6 @@ class JointStateInput:
             "out_of_order": monitor.out_of_order,
             "rejected": self._reported[0],
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
-            "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
+            "latest_problem": monitor.latest_problem,
         }
         return conversions.status_message(self._node, "input", level, summary, values, self.hardware_id)

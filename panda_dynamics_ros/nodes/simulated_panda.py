@@ -2,7 +2,6 @@
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
 import time
-from array import array
 from functools import partial
 from typing import Any
 
@@ -31,8 +30,6 @@ START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited su
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
-FINGERS = ("finger_joint1", "finger_joint2")
-FINGER_POSITION = 0.02  # m
 
 
 def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
@@ -63,11 +60,8 @@ class SimulatedPandaNode(Node):
         self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
         self._manual = follows
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
-        names = [prefix + name for name in robot.joint_names]
-        stem = names[0].removesuffix("joint1")
-        # Finger joints come first, as joint_state_publisher may well order them: users match by name.
-        self._message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
-        self._message.header.frame_id, self._flange_frame = link_name(names, 0), link_name(names, 8)
+        names = self._names = [prefix + name for name in robot.joint_names]
+        self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
@@ -103,9 +97,8 @@ class SimulatedPandaNode(Node):
             self._publish_sample()
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        names = self._message.name[len(FINGERS) :]
         try:
-            self._plant.follow(conversions.joint_trajectory(message, names))
+            self._plant.follow(conversions.joint_trajectory(message, self._names))
         except PandaDynamicsError as error:
             self.get_logger().error(f"trajectory refused: {error}")
             return
@@ -134,15 +127,10 @@ class SimulatedPandaNode(Node):
         self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
 
     def _publish_sample(self) -> None:
-        measured = self._plant.step()
-        message = self._message
-        message.header.stamp = self._stamp()
-        message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
-        message.velocity = array("d", (0.0, 0.0, *measured.dq))
-        message.effort = array("d", (0.0, 0.0, *measured.tau))
+        stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
         if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
-            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
-        self._joint_states.publish(message)
+            self._clock_publisher.publish(ClockMessage(clock=stamp))
+        self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, self._base_frame))
 
     def _by_hand(self, wanted: bool, _: Trigger.Request) -> tuple[bool, str]:
         """A service call ends the schedule: from now on the user decides."""
