@@ -92,7 +92,11 @@ class FrankaConnection:
         if not host.strip():
             raise ArgumentError("IP: expected the robot's address, got nothing")
         names = _candidates(binding)
-        _find(host)
+        try:  # libfranka itself waits for a minute for the robot's port, in which nothing can interrupt it
+            socket.create_connection((host, PORT), TIMEOUT).close()
+        except (OSError, UnicodeError) as error:  # the latter of a label that is no name of a host
+            missing = isinstance(error, socket.gaierror | UnicodeError)
+            raise explained("no such host" if missing else str(error), host, "", connected=False) from error
         self.host = host
         for name in names:
             try:
@@ -125,15 +129,6 @@ def _candidates(binding: str) -> list[str]:
             f"'panda_dynamics_ros[panda]' (that is {package})"
         )
     return names
-
-
-def _find(host: str) -> None:
-    """Look for the robot's port; libfranka itself waits for a minute, in which nothing can interrupt it."""
-    try:
-        socket.create_connection((host, PORT), TIMEOUT).close()
-    except (OSError, UnicodeError) as error:  # the latter of a label that is no name of a host
-        missing = isinstance(error, socket.gaierror | UnicodeError)
-        raise explained("no such host" if missing else str(error), host, "", connected=False) from error
 
 
 def _opened(name: str, host: str) -> Any:

@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError, SampleError
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.interface import every, fixed, shortened
@@ -75,7 +74,17 @@ class JointStateInput:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
         self._next_block = 0.0  # s of the steady clock
-        self.robot = self._declare_robot()
+        robot = interface.declare_arm(node)
+        words = "Prefix of the joint names where several arms share one topic."
+        self._arm_prefix = fixed(node, "arm_prefix", "", words)
+        words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
+        self._wanted = fixed(node, "joint_names", [""], words)
+        words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
+        F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
+        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
+        words = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
+        self._flange_frame = fixed(node, "flange_frame", "", words)
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
@@ -91,21 +100,6 @@ class JointStateInput:
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
         every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
-
-    def _declare_robot(self) -> RobotModel:
-        node = self._node
-        robot = interface.declare_arm(node)
-        names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
-        tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
-        flange = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
-        self._arm_prefix = fixed(
-            node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
-        )
-        self._wanted = fixed(node, "joint_names", [""], names)
-        F_T_EE = fixed(node, "F_T_EE", IDENTITY, tool)
-        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
-        self._flange_frame = fixed(node, "flange_frame", "", flange)
-        return robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
     def joint_names(self) -> tuple[str, ...]:

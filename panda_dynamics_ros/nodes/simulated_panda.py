@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
+import math
 import time
 from functools import partial
 from typing import Any
@@ -16,7 +17,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
@@ -32,13 +32,6 @@ BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 
 
-def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
-    """An arm at rest in Franka's ready posture, whose error repeats when it repeats a motion."""
-    at_rest = FourierMotion(np.array(READY), np.zeros((len(READY), 1)), np.zeros((len(READY), 1)))
-    usual = exciting_motion(robot, seed)
-    return SimulatedPanda(robot, seed=seed, realism=Realism.repeating(), excitation=at_rest, arm_excitation=usual)
-
-
 class SimulatedPandaNode(Node):
     """Steps the plant in real time, publishes `joint_states`, and picks up and puts down by schedule or service."""
 
@@ -50,15 +43,16 @@ class SimulatedPandaNode(Node):
         mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)
         com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
-        self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
-        self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
+        release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
+        self._release_at = release_at if release_at >= 0.0 else math.inf
+        cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
+        self._cycle = cycle or math.inf
         words = "Subscribers to joint_states that the arm waits for before it moves."
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
         self._payload = payload_cube(mass, com)
-        self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
-        self._manual = follows
+        self._manual = follows or self._pick_at < 0.0
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]
         self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
@@ -66,10 +60,15 @@ class SimulatedPandaNode(Node):
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
-        if follows:
+        if follows:  # at rest in Franka's ready posture; its error repeats when it repeats a motion
             import scipy.interpolate  # noqa: F401  (takes half a second: not while the arm moves)
 
+            at_rest = FourierMotion(np.array(READY), *np.zeros((2, len(READY), 1)))
+            usual, realism = exciting_motion(robot, seed), Realism.repeating()
+            self._plant = SimulatedPanda(robot, seed=seed, realism=realism, excitation=at_rest, arm_excitation=usual)
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
+        else:
+            self._plant = SimulatedPanda(robot, seed=seed)
         serve(self, Trigger, "pick", partial(self._by_hand, True))
         serve(self, Trigger, "release", partial(self._by_hand, False))
         self._origin = self._due = time.time_ns() + START_DELAY
@@ -93,7 +92,8 @@ class SimulatedPandaNode(Node):
                 return
             self._due += STEP
             self._sent += 1
-            self._follow_schedule(PERIOD * self._sent)
+            if not self._manual:
+                self._carry(self._pick_at <= PERIOD * self._sent % self._cycle < self._release_at)
             self._publish_sample()
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
@@ -103,13 +103,6 @@ class SimulatedPandaNode(Node):
             self.get_logger().error(f"trajectory refused: {error}")
             return
         self.get_logger().info(f"follows a trajectory of {len(message.points)} points")
-
-    def _follow_schedule(self, elapsed: float) -> None:
-        if self._manual or self._pick_at < 0.0:
-            return
-        phase = elapsed % self._cycle if self._cycle > 0.0 else elapsed
-        wanted = phase >= self._pick_at and (self._release_at < 0.0 or phase < self._release_at)
-        self._carry(wanted)
 
     def _carry(self, wanted: bool) -> bool:
         """Pick the payload up or put it down; returns whether there was anything to do."""
