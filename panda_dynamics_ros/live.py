@@ -11,7 +11,6 @@ import math
 import re
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -65,9 +64,6 @@ PROBLEMS = {
     ),
 }
 """What the text of an error has, and the sentence with the remedy ({binding} is the package), by kind of error."""
-
-_OTHER = "see Franka's FCI documentation, Troubleshooting"
-_LOST = "the connection is lost: has the robot been switched off, or its FCI been deactivated?"
 
 MODES = {
     "reflex": _REFLEX,
@@ -151,9 +147,6 @@ def _opened(name: str, host: str) -> Any:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -169,9 +162,9 @@ def explained(text: str, host: str, binding: str, *, connected: bool) -> Connect
     """
     words = " ".join(text.split()).rstrip(".")
     matching = ((kind, say) for kind, (pattern, say) in PROBLEMS.items() if re.search(pattern, words, re.IGNORECASE))
-    kind, remedy = next(matching, ("failed", _OTHER))
+    kind, remedy = next(matching, ("failed", "see Franka's FCI documentation, Troubleshooting"))
     if connected and kind != "reflex":
-        kind, remedy = LOST, _LOST
+        kind, remedy = LOST, "the connection is lost: has the robot been switched off, or its FCI been deactivated?"
     return ConnectionFailedError(f"{host}: {remedy.format(binding=binding)} ({words:.200})", kind)
 
 

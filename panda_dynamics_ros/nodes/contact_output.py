@@ -52,8 +52,15 @@ class PayloadInput:
 
     def _on_payload(self, message: InertiaStamped) -> None:
         """Hand the payload on. One that cannot be is reported, and the one before stays."""
+        frame, largest = message.header.frame_id, np.abs(conversions.numbers_of(message)).max()
         try:
-            payload = self._checked(message)
+            if frame and self._input.joint_names and frame != self._input.flange_frame:
+                raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
+            if not largest <= ABSURD:  # first, since what follows would overflow
+                raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
+            payload = conversions.body_from_message(message)
+            if not payload.is_physical():
+                raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
         except PandaDynamicsError as error:
             self.problem = shortened(str(error))
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
@@ -61,18 +68,6 @@ class PayloadInput:
         self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
-
-    def _checked(self, message: InertiaStamped) -> InertialParameters:
-        frame = message.header.frame_id
-        if frame and self._input.joint_names and frame != self._input.flange_frame:
-            raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        largest = np.abs(conversions.numbers_of(message)).max()
-        if not largest <= ABSURD:  # first, since what follows would overflow
-            raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
-        payload = conversions.body_from_message(message)
-        if not payload.is_physical():
-            raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
-        return payload
 
 
 class ContactOutput:

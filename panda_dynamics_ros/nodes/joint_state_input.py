@@ -22,9 +22,7 @@ from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 
-IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
-
-JOINT_STATE = "sensor_msgs/msg/JointState"
+IDENTITY = np.eye(4).ravel().tolist()
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 
@@ -32,7 +30,6 @@ LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
-BEHIND = "the estimators are behind"
 
 
 class Sample(NamedTuple):
@@ -178,7 +175,8 @@ class JointStateInput:
                 self.answer(sample)
             if self.is_estimating():
                 if len(self._waiting) == self._waiting.maxlen:  # the oldest makes room
-                    self._refuse(SampleError("this machine is too busy for the estimators", BEHIND))
+                    words = "this machine is too busy for the estimators"
+                    self._refuse(SampleError(words, "the estimators are behind"))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
@@ -198,7 +196,7 @@ class JointStateInput:
         others = [
             topic
             for topic, types in self._node.get_topic_names_and_types()
-            if JOINT_STATE in types
+            if "sensor_msgs/msg/JointState" in types
             and topic != self._topic
             and not topic.endswith(OWN_TOPICS)
             and self._node.count_publishers(topic)

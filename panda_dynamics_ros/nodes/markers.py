@@ -133,10 +133,8 @@ class RobotMarkers:
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:
         """The payload's markers in base."""
         carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == Marker.ADD]
-        if not carried:
-            return []
         try:
-            numbers = np.array([numbers_of(each.pose) for each in carried])
+            numbers = np.reshape([numbers_of(each.pose) for each in carried], (-1, 7))
             T = checks.real_array(scene.frames["flange"] @ pose_to_matrix(numbers[:, :3], numbers[:, 3:]), "pose")
         except ArgumentError:  # a pose that is none
             return []

@@ -94,7 +94,10 @@ class SimulatedPandaNode(Node):
             self._sent += 1
             if not self._manual:
                 self._carry(self._pick_at <= PERIOD * self._sent % self._cycle < self._release_at)
-            self._publish_sample()
+            stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
+            if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
+                self._clock_publisher.publish(ClockMessage(clock=stamp))
+            self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, self._base_frame))
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:
@@ -118,12 +121,6 @@ class SimulatedPandaNode(Node):
 
     def _publish_truth(self) -> None:
         self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
-
-    def _publish_sample(self) -> None:
-        stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
-        if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
-            self._clock_publisher.publish(ClockMessage(clock=stamp))
-        self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, self._base_frame))
 
     def _by_hand(self, wanted: bool, _: Trigger.Request) -> tuple[bool, str]:
         """A service call ends the schedule: from now on the user decides."""
