@@ -124,11 +124,11 @@ class ContactOutput:
                 "link": contact.link,
                 "joint": self._input.joint_names[contact.link - 1],
                 "since": f"{contact.start:.6f}",
+                "until": "" if contact.end is None else f"{contact.end:.6f}",
                 "ended_by": contact.ended_by,
                 "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques),
             }
             if contact.end is not None:
-                values["until"] = f"{contact.end:.6f}"
                 reason = {"payload": " (a payload)", "steady": " (counts as carried)"}.get(contact.ended_by, "")
                 summary += f"; the last, on link {contact.link}, ended at {contact.end:.3f} s{reason}"
             else:
