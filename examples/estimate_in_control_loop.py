@@ -20,7 +20,7 @@ import numpy as np
 from pylibfranka import RealtimeConfig, Robot, Torques
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.live.stream import with_own_end_effector
+from panda_dynamics_ros.live import with_own_end_effector
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 STIFFNESS = np.array([60.0, 60.0, 60.0, 60.0, 25.0, 15.0, 10.0])  # N m/rad

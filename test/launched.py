@@ -76,7 +76,7 @@ def installed_package(prefix: Path) -> Path:
         script = libraries / node
         script.write_text(
             f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
-            "from panda_dynamics_ros.nodes.start import main\nsys.exit(main())\n"
+            "from panda_dynamics_ros.nodes.start import main\nmain()\n"
         )
         script.chmod(0o755)
     return prefix

@@ -27,7 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", "errors"},
     "codegen": {"robot", "dynamics", *CHECKED},
-    "live": {"robot", *CHECKED},
+    "live": {"robot", "errors"},
     "estimation": {"robot", "dynamics", "identification", "untrusted", *CHECKED},
     "identification": {"robot", "dynamics", "model", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
@@ -38,7 +38,7 @@ ARROWS: dict[str, set[str]] = {
 }
 BELOW_ROS = set(ARROWS)
 ARROWS["__init__"] = {*("errors", "estimation", "identification", "model", "pose", "recordings", "robot")}
-ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation"} | {"__init__"}
+ARROWS["nodes"] = BELOW_ROS - {"model", "symbolic", "codegen", "identification", "annotation"} | {"__init__"}
 ARROWS["cli"] = (BELOW_ROS - {"symbolic", "dynamics"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}

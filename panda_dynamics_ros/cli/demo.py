@@ -172,7 +172,7 @@ class NodeProcesses(contextlib.AbstractContextManager["NodeProcesses"]):
 
     def start(self, module: str, **parameters: object) -> int:
         """Start `panda_dynamics_ros.nodes.<module>` with these ROS parameters; returns its process id."""
-        arguments = python_command(f"panda_dynamics_ros.nodes.{module}", "--ros-args")
+        arguments = python_command("panda_dynamics_ros.nodes.start", module, "--ros-args")
         for name, value in parameters.items():
             arguments += ["-p", f"{name}:={value}"]
         with self.log(module).open("wb") as log:

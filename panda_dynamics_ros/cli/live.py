@@ -6,20 +6,21 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import ArmMonitor
-from panda_dynamics_ros.live.connection import AUTO, BINDINGS, MODES, FrankaConnection
-from panda_dynamics_ros.live.stream import FrankaStream, recording, with_own_end_effector
+from panda_dynamics_ros.live import AUTO, BINDINGS, MODES, FrankaConnection, FrankaStream, with_own_end_effector
 from panda_dynamics_ros.reporting.console import Rows, joint_values, live_table, payload_rows, print_table
 from panda_dynamics_ros.reporting.summary import body_entry, payload_entry
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.libfranka_state import ARM_JOINTS, FrankaState
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 from panda_dynamics_ros.warm_up import warm_up
 
@@ -35,6 +36,7 @@ OPTIONS = [
     *options.VIEW,
 ]
 PERIOD = 0.25  # s, between two tables
+COLUMNS = ("t", *(f"{field}{k + 1}" for field in ("q", "dq", "tau", "tau_ext") for k in range(ARM_JOINTS)))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
         if args.ros:
             from panda_dynamics_ros.nodes.franka_state import published
 
-            publish = stack.enter_context(published(robot.joint_names))
+            publish = stack.enter_context(published(live.stream, robot.joint_names))
         show, shown = stack.enter_context(live_table(live.title, quiet=args.json)), 0.0
         with contextlib.suppress(KeyboardInterrupt):
             while args.seconds is None or live.elapsed < args.seconds:
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
                 if record is not None and taken is not None:
                     record(taken)
                 if publish is not None:
-                    publish(taken, live.stream.problem)
+                    publish(taken)
                 if live.elapsed > shown + PERIOD:
                     shown = live.elapsed
                     show(live.rows())
@@ -78,6 +80,26 @@ def run(args: argparse.Namespace) -> None:
         print(json.dumps(live.summary()), flush=True)
     else:
         print_table(live.title, live.rows())
+
+
+@contextlib.contextmanager
+def recording(path: str | Path) -> Iterator[Callable[[FrankaState], None]]:
+    """Within, what this gives writes states into a new CSV file, with Franka's own tau_ext.
+
+    ArgumentError: the name of the file does not end in .csv, or the file exists. OSError: it cannot be written.
+    """
+    path = checks.path(path, "--record")
+    if path.suffix.lower() != ".csv" or path.exists():
+        raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(path)!r}")
+    with path.open("x") as file:
+        file.write(",".join(COLUMNS) + "\n")
+
+        def write(state: FrankaState) -> None:
+            stamp, *rows = state.sample
+            numbers = np.concatenate(([stamp], *rows, state.external_torques))
+            file.write(",".join(map(repr, numbers.tolist())) + "\n")
+
+        yield write
 
 
 class Live:

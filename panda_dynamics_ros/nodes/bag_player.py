@@ -16,7 +16,6 @@ from panda_dynamics_ros.nodes.interface import fixed, publisher
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.recordings.bags import JointStateSample, read_joint_states
 
-END = object()
 NAP = 0.02  # s, after which callbacks have their turn
 CLOCK_PERIOD = 10_000_000  # ns, of /clock
 START_DELAY = 1.0  # s, from the last of the awaited subscribers to the first message
@@ -50,15 +49,15 @@ class BagPlayerNode(Node):
 
     def wait_for_input(self) -> None:
         """Go on playing until callbacks have their turn (`run_node`)."""
-        self.done = next(self._steps, END) is END
+        self.done = next(self._steps, True)
 
-    def _play(self) -> Iterator[None]:
-        """Publish each sample once it is due; yields after each, and at least each `NAP`."""
+    def _play(self) -> Iterator[bool]:
+        """Publish each sample once it is due; yields False after each, and at least each `NAP`."""
         self.get_logger().info(f"waiting for {self._wanted} subscribers to {self._publisher.topic_name}")
         # Discovery takes as long as the machine is busy: what is played before it is over would be lost.
         while self._publisher.get_subscription_count() < self._wanted:
             time.sleep(NAP)
-            yield
+            yield False
         self.get_logger().info(f"playing {self._stream.topic} of {self._path} at {self._rate:g} times real time")
         due, played = time.monotonic() + START_DELAY, 0
         while True:
@@ -73,10 +72,10 @@ class BagPlayerNode(Node):
                 before, played = sample.stamp, played + 1
                 while (wait := due - time.monotonic()) > NAP:
                     time.sleep(NAP)
-                    yield
+                    yield False
                 time.sleep(max(wait, 0.0))
                 self._publish(sample)
-                yield
+                yield False
             if before is None or not self._loop:
                 break
             self._stream, due = self._open(), time.monotonic()
@@ -93,8 +92,5 @@ class BagPlayerNode(Node):
         self._publisher.publish(conversions.state_message(stamp, list(sample.names), *rows))
 
 
-main = partial(run_node, BagPlayerNode)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(BagPlayerNode))

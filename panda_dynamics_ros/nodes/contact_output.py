@@ -9,6 +9,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.node import Node
+from std_msgs.msg import Header
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
@@ -51,8 +52,15 @@ class PayloadInput:
 
     def _on_payload(self, message: InertiaStamped) -> None:
         """Hand the payload on. One that cannot be is reported, and the one before stays."""
+        frame, largest = message.header.frame_id, np.abs(conversions.numbers_of(message)).max()
         try:
-            payload = self._checked(message)
+            if frame and self._input.joint_names and frame != self._input.flange_frame:
+                raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
+            if not largest <= ABSURD:  # first, since what follows would overflow
+                raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
+            payload = conversions.body_from_message(message)
+            if not payload.is_physical():
+                raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
         except PandaDynamicsError as error:
             self.problem = shortened(str(error))
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
@@ -60,18 +68,6 @@ class PayloadInput:
         self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)
         self.mass, self.problem = payload.mass, ""
         self._carry(payload)
-
-    def _checked(self, message: InertiaStamped) -> InertialParameters:
-        frame = message.header.frame_id
-        if frame and self._input.joint_names and frame != self._input.flange_frame:
-            raise ArgumentError(f"header.frame_id: expected {self._input.flange_frame}, got {frame}")
-        largest = np.abs(conversions.numbers_of(message)).max()
-        if not largest <= ABSURD:  # first, since what follows would overflow
-            raise ArgumentError(f"inertia: expected at most {ABSURD:g} in kg, m and kg m^2, got {largest:g}")
-        payload = conversions.body_from_message(message)
-        if not payload.is_physical():
-            raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
-        return payload
 
 
 class ContactOutput:
@@ -88,9 +84,8 @@ class ContactOutput:
         self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
         self._count = 0
-        self._wrenches = NumberPublisher(
-            node, WrenchStamped, "~/contact_wrench", partial(self._wrench_message, Time()), 6
-        )
+        unstamped = partial(self._wrench_message, Time())
+        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", unstamped, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
@@ -114,9 +109,9 @@ class ContactOutput:
             self._count += 1
         if contact.ended_by == PAYLOAD:
             self._count -= 1
-        status, stamp_ns = self.diagnostic(), conversions.nanoseconds(sample.header_stamp)
+        status = self.diagnostic()
         self._contacts.publish(status)
-        self._stamped.publish(conversions.diagnostic_array(stamp_ns, [status]))
+        self._stamped.publish(DiagnosticArray(header=Header(stamp=sample.header_stamp), status=[status]))
         wrench = contact_wrench(self._input.robot, sample.q, contact.torques).wrench
         self._stamped_wrench.publish(self._wrench_message(sample.header_stamp, wrench))
 
@@ -129,11 +124,11 @@ class ContactOutput:
                 "link": contact.link,
                 "joint": self._input.joint_names[contact.link - 1],
                 "since": f"{contact.start:.6f}",
+                "until": "" if contact.end is None else f"{contact.end:.6f}",
                 "ended_by": contact.ended_by,
                 "torques_nm": " ".join(f"{torque:.3f}" for torque in contact.torques),
             }
             if contact.end is not None:
-                values["until"] = f"{contact.end:.6f}"
                 reason = {"payload": " (a payload)", "steady": " (counts as carried)"}.get(contact.ended_by, "")
                 summary += f"; the last, on link {contact.link}, ended at {contact.end:.3f} s{reason}"
             else:

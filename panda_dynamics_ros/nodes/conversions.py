@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from sensor_msgs.msg import Image, JointState
@@ -70,19 +70,19 @@ def torque_message(stamp: Time, names: Sequence[str], torques: FloatArray) -> Jo
 
 
 def state_message(
-    stamp: Time, names: Sequence[str], position: FloatArray, velocity: FloatArray, effort: FloatArray
+    stamp: Time, names: Sequence[str], q: FloatArray, dq: FloatArray, tau: FloatArray, frame: str = ""
 ) -> JointState:
     """Position, velocity and effort of joints as a JointState."""
-    message = torque_message(stamp, names, effort)
-    message.position, message.velocity = doubles(position), doubles(velocity)
-    return message
+    position, velocity, effort = map(doubles, (q, dq, tau))
+    header = Header(stamp=stamp, frame_id=frame)
+    return JointState(header=header, name=names, position=position, velocity=velocity, effort=effort)
 
 
 def stamped_message(message_type: type, stamp: Time, frame: str, numbers: FloatArray) -> Any:
     """A message in `frame` whose doubles, in the order of its definition, are these numbers.
 
-    A PoseStamped takes `pose_numbers` (7,), an InertiaStamped `inertia_numbers` (10,), a WrenchStamped a wrench (6,),
-    N and N m, force first, in the axes of `frame`.
+    A PoseStamped takes position (m) and quaternion (x, y, z, w), an InertiaStamped `inertia_numbers` (10,), a
+    WrenchStamped a wrench (6,), N and N m, force first, in the axes of `frame`.
     """
     message = message_type(header=Header(stamp=stamp, frame_id=frame))
     for (part, name), number in zip(_doubles(message), numbers.tolist(), strict=True):
@@ -157,8 +157,3 @@ def status_message(
     name = f"{node.get_fully_qualified_name().lstrip('/')}: {part}"
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=summary, hardware_id=hardware_id, values=pairs)
-
-
-def diagnostic_array(stamp_ns: int, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:
-    """Statuses with a stamp, ns."""
-    return DiagnosticArray(header=Header(stamp=exact_time_message(stamp_ns)), status=list(statuses))

@@ -2,7 +2,6 @@
 """Node `dynamics`: gravity, Coriolis and external torques, pose and contacts of every joint state."""
 
 import math
-from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -85,8 +84,5 @@ class DynamicsNode(Node):
             self.markers.update(sample, wrenches[k] if self._contact.lasts else None)
 
 
-main = partial(run_node, DynamicsNode, kernels="answers")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(DynamicsNode, kernels="answers"))

@@ -5,7 +5,7 @@ Parameters have descriptions, units in their names, and ranges. The quality of s
 by parameters (docs/topics.md).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,10 +18,10 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.subscription import Subscription
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 
 from panda_dynamics_ros import RobotModel, load_robot
-from panda_dynamics_ros.nodes.conversions import diagnostic_array
+from panda_dynamics_ros.nodes.conversions import exact_time_message
 from panda_dynamics_ros.robot.description import EFFORT_KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
 
@@ -106,20 +106,11 @@ def diagnose(node: Node, statuses: Callable[[], Sequence[DiagnosticStatus]]) -> 
     diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
 
     def publish() -> None:
-        diagnostics.publish(diagnostic_array(now(node), statuses()))
+        header = Header(stamp=exact_time_message(now(node)))
+        diagnostics.publish(DiagnosticArray(header=header, status=statuses()))
 
     every(node, 1.0, publish)
     return publish
-
-
-def messages_of(subscription: Subscription, most: int) -> Iterator[bytes]:
-    """The encoded messages that wait in the queue of a `raw` subscription; its callback is then not called for them."""
-    with subscription.handle:
-        for _ in range(most):
-            taken = subscription.handle.take_message(subscription.msg_type, True)
-            if taken is None:
-                return
-            yield taken[0]
 
 
 def serve(

@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import PandaDynamicsError, SampleError
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.interface import every, fixed, shortened
@@ -23,18 +22,14 @@ from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 
-IDENTITY = [float(x) for x in np.eye(4).ravel(order="F")]
-
-JOINT_STATE = "sensor_msgs/msg/JointState"
+IDENTITY = np.eye(4).ravel().tolist()
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
-PROBLEM_LIFETIME = 60.0  # s, that diagnostics show a problem
 
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 100  # times that the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
-BEHIND = "the estimators are behind"
 
 
 class Sample(NamedTuple):
@@ -76,13 +71,23 @@ class JointStateInput:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
         self._next_block = 0.0  # s of the steady clock
-        self.robot = self._declare_robot()
+        robot = interface.declare_arm(node)
+        words = "Prefix of the joint names where several arms share one topic."
+        self._arm_prefix = fixed(node, "arm_prefix", "", words)
+        words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
+        self._wanted = fixed(node, "joint_names", [""], words)
+        words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
+        F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
+        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
+        words = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
+        self._flange_frame = fixed(node, "flange_frame", "", words)
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
         self._mapping: JointMapping | None = None
         self._last_arrival = time.monotonic()
-        self._problem_expires = self._next_warning = 0.0  # s of the steady clock
+        self._next_warning = 0.0  # s of the steady clock
         self._left_out = ""  # why the last sample was
         self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
         self._subscription = interface.subscribe(
@@ -92,21 +97,6 @@ class JointStateInput:
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
         every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
-
-    def _declare_robot(self) -> RobotModel:
-        node = self._node
-        robot = interface.declare_arm(node)
-        names = "The arm's joint names from base to flange; empty: found by the robot's scheme."
-        tool = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
-        flange = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
-        self._arm_prefix = fixed(
-            node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic."
-        )
-        self._wanted = fixed(node, "joint_names", [""], names)
-        F_T_EE = fixed(node, "F_T_EE", IDENTITY, tool)
-        self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
-        self._flange_frame = fixed(node, "flange_frame", "", flange)
-        return robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -157,9 +147,13 @@ class JointStateInput:
         """Hand the samples that wait to the estimators, if it is time to."""
         if not self._waiting or time.monotonic() < self._next_block:
             return
+        queue = self._subscription.handle
         for _ in range(TURN):
-            for another in interface.messages_of(self._subscription, TURN):
-                self._accept(another)
+            with queue:  # the callback is not called for what is taken here
+                for _ in range(TURN):
+                    if (taken := queue.take_message(JointState, True)) is None:
+                        break
+                    self._accept(taken[0])
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             try:
                 self.estimate(block)
@@ -181,7 +175,8 @@ class JointStateInput:
                 self.answer(sample)
             if self.is_estimating():
                 if len(self._waiting) == self._waiting.maxlen:  # the oldest makes room
-                    self._refuse(SampleError("this machine is too busy for the estimators", BEHIND))
+                    words = "this machine is too busy for the estimators"
+                    self._refuse(SampleError(words, "the estimators are behind"))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
             self._refuse(error)
@@ -201,7 +196,7 @@ class JointStateInput:
         others = [
             topic
             for topic, types in self._node.get_topic_names_and_types()
-            if JOINT_STATE in types
+            if "sensor_msgs/msg/JointState" in types
             and topic != self._topic
             and not topic.endswith(OWN_TOPICS)
             and self._node.count_publishers(topic)
@@ -226,30 +221,27 @@ class JointStateInput:
         monitor, before = self.monitor, self._reported
         self._reported = monitor.rejected.total(), monitor.lost, monitor.out_of_order
         left_out, lost, disorder = (count - earlier for count, earlier in zip(self._reported, before, strict=True))
-        if left_out or lost or disorder:
-            self._problem_expires = time.monotonic() + PROBLEM_LIFETIME
+        level = DiagnosticStatus.WARN
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s"
         elif not self.is_estimating():
-            level, summary = DiagnosticStatus.WARN, "no estimates yet: their kernels are still to be compiled"
+            summary = "no estimates yet: their kernels are still to be compiled"
         elif left_out:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
         elif 0.0 < monitor.rate < 100.0:
-            level = DiagnosticStatus.WARN
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
         elif lost:
-            level = DiagnosticStatus.WARN
             publishers = self._node.count_publishers(self._topic)
             several = f"do {publishers} publishers send the same joints?"
             cause = several if publishers > 1 else "is the network, or this machine, too busy?"
             summary = f"{lost} samples lost ({monitor.latest_problem}): {cause}"
         elif disorder:
-            level, cause = DiagnosticStatus.WARN, "two publishers, or a clock that was set?"
+            cause = "two publishers, or a clock that was set?"
             summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
         elif self.joint_names and (doubt := name_conflict(self.robot, self.joint_names)):
-            level, summary = DiagnosticStatus.WARN, f"{monitor.rate:.0f} Hz, but {doubt}"
+            summary = f"{monitor.rate:.0f} Hz, but {doubt}"
         else:
             level, summary = DiagnosticStatus.OK, f"{monitor.rate:.0f} Hz"
         values = {
@@ -259,6 +251,6 @@ class JointStateInput:
             "out_of_order": monitor.out_of_order,
             "rejected": self._reported[0],
             **{f"rejected: {reason}": count for reason, count in monitor.rejected.most_common()},
-            "latest_problem": monitor.latest_problem if time.monotonic() < self._problem_expires else "",
+            "latest_problem": monitor.latest_problem,
         }
         return conversions.status_message(self._node, "input", level, summary, values, self.hardware_id)

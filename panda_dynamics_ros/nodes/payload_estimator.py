@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `payload_estimator`: mass, centre of mass and inertia of what the arm carries."""
 
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,20 @@ from sensor_msgs.msg import Image, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, EstimatorOptions, PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL
+from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
 from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
-from panda_dynamics_ros.nodes.estimate_file import EstimateFile
 from panda_dynamics_ros.nodes.franka_load import LoadService
 from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, every, fixed, publisher, serve
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import PayloadMarkers
 from panda_dynamics_ros.nodes.runner import run_node
 
-GATHER_S = 0.01
-"""s, for which samples are gathered: half the period of the filter's updates."""
+GATHER_S = 0.01  # s, for which samples are gathered: half the period of the filter's updates
+RESUME_PERIOD = 1.0  # s
 DEFAULTS = EstimatorOptions()
 OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
@@ -37,6 +38,66 @@ OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("memory_s", "memory_s", "Time in motion after which information has decayed to 1/e, s.", 0.1, 1e6),
 )
 """Of the estimator, what a user may want to set: the option, and name, description and range of its parameter."""
+
+
+class EstimateFile:
+    """Saves and restores the estimate of a node.
+
+    Two files: `save_path` is the user's. `resume_path` is for a launch that starts a node anew which has ended by
+    itself: the node goes on from what it holds.
+
+    problem: why the estimate could not be saved the last time; empty where it could.
+    """
+
+    def __init__(self, node: Node, monitor: ArmMonitor) -> None:
+        self._node, self._estimator, self.problem = node, monitor.payload_estimator, ""
+        words = "Where the estimate is saved; empty: ~/.ros/<namespace>/panda_payload.yaml."
+        default = f"~/.ros{node.get_namespace().rstrip('/')}/panda_payload.yaml"
+        self._path = fixed(node, "save_path", "", words) or default
+        words = "Period with which the node saves to save_path, s, and once at the end; 0: only when ~/save is called."
+        self._period = fixed(node, "autosave_period_s", 0.0, words, 0.0, 3600.0)
+        if self._period > 0.0:
+            every(node, self._period, self.autosave)
+        if fixed(node, "restore", False, "Continue from the file save_path, if it exists."):
+            self._restore(self._path, DataFileNotFoundError)  # which is a first start
+        words = "File in which the estimate is kept for a restart after a failure; empty: none."
+        self._resume_path = fixed(node, "resume_path", "", words)
+        if self._resume_path:
+            if Path(self._resume_path).exists():
+                self._restore(self._resume_path, PandaDynamicsError)  # a bad file is no reason to fail again
+            every(node, RESUME_PERIOD, self._keep)
+
+    def save(self) -> tuple[bool, str]:
+        """Save to `save_path`; whether that worked, and in words."""
+        self.problem = self._write(self._path)
+        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser()}"
+
+    def _write(self, path: str) -> str:
+        """Why the estimate could not be written; empty where it could."""
+        try:
+            save_estimate(self._estimator.estimate, self._estimator.memory, path)
+        except (OSError, ArgumentError) as error:
+            return f"not saved to {path}: {error}"
+        return ""
+
+    def autosave(self) -> None:
+        """Save, where the node saves by itself and has learnt something: else the file may know more."""
+        if self._period > 0.0 and self._estimator.counts.used and not self.save()[0]:
+            self._node.get_logger().warning(self.problem, throttle_duration_sec=60.0)
+
+    def _keep(self) -> None:
+        if self._estimator.counts.used and (problem := self._write(self._resume_path)):
+            self._node.get_logger().warning(f"a start anew would begin without payload: {problem}", once=True)
+
+    def _restore(self, path: str, harmless: type[PandaDynamicsError]) -> None:
+        """Go on from a saved estimate; of what is `harmless` the log is told, anything else is an error."""
+        try:
+            self._estimator.restore(load_estimate(path))
+        except harmless as error:
+            self._node.get_logger().warning(f"nothing is restored: {error}")
+            return
+        mass = self._estimator.estimate.mass
+        self._node.get_logger().info(f"restored a payload of {mass:.3f} kg from {Path(path).expanduser()}")
 
 
 class PayloadEstimatorNode(Node):
@@ -127,16 +188,18 @@ class PayloadEstimatorNode(Node):
             "last_change": self._last_change.kind if self._last_change else "",
             "last_change_stamp": f"{self._last_change.stamp:.6f}" if self._last_change else "",
         }
-        level, summary = DiagnosticStatus.OK, _words(estimate)
-        if not self.enabled:
-            level, summary = DiagnosticStatus.WARN, f"disabled (call ~/set_enabled); {summary}"
-        elif counts.frozen > self._frozen_before:
-            level, summary = DiagnosticStatus.WARN, "the same sample comes again and again: does the driver hang?"
-        elif estimate.problem:
-            level, summary = DiagnosticStatus.WARN, f"{summary}; {estimate.problem}"
-        self._frozen_before = counts.frozen
+        level, summary = DiagnosticStatus.WARN, _words(estimate)
         if self._file.problem:
-            level, summary = DiagnosticStatus.WARN, self._file.problem
+            summary = self._file.problem
+        elif not self.enabled:
+            summary = f"disabled (call ~/set_enabled); {summary}"
+        elif counts.frozen > self._frozen_before:
+            summary = "the same sample comes again and again: does the driver hang?"
+        elif estimate.problem:
+            summary = f"{summary}; {estimate.problem}"
+        else:
+            level = DiagnosticStatus.OK
+        self._frozen_before = counts.frozen
         return conversions.status_message(self, "estimate", level, summary, values, self.samples.hardware_id)
 
     def _on_parameters(self, _: list[Parameter]) -> None:
@@ -161,7 +224,7 @@ class PayloadEstimatorNode(Node):
         """Save and log the last estimate, and end."""
         if hasattr(self, "_load"):  # Kilted destroys a node that could not start, too
             self._load.close()
-            self._file.close()
+            self._file.autosave()
             if self._estimator.counts.used:
                 self.get_logger().info(f"last estimate: {_words(self._estimator.estimate)}")
         super().destroy_node()
@@ -174,8 +237,5 @@ def _words(estimate: PayloadEstimate) -> str:
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg{found}"
 
 
-main = partial(run_node, PayloadEstimatorNode, kernels="payload_estimator")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(PayloadEstimatorNode, kernels="payload_estimator"))

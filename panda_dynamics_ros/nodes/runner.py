@@ -3,6 +3,7 @@
 
 import contextlib
 import gc
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -66,8 +67,8 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
     First, before the node exists, the `kernels` (a name of `warm_up`) are compiled or loaded. That may take longer than
-    launch waits before it kills; so a signal ends the process at any moment of its start. A node with
-    an attribute `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
+    launch waits before it kills; so a signal ends the process at any moment of its start. A node with an attribute
+    `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
     """
     on_signals(end_at_once)
     came: list[int] = []
@@ -102,4 +103,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         return CANNOT_START
     finally:
         rclpy.try_shutdown()
+        # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
+        # second would count as the node's death.
+        on_signals(signal.SIG_IGN)
     return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `simulated_panda`: a Panda on MuJoCo that publishes joint states as the real one does."""
 
+import math
 import time
-from array import array
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
@@ -31,15 +30,6 @@ START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited su
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
-FINGERS = ("finger_joint1", "finger_joint2")
-FINGER_POSITION = 0.02  # m
-
-
-def standing_panda(robot: RobotModel, seed: int) -> SimulatedPanda:
-    """An arm at rest in Franka's ready posture, whose error repeats when it repeats a motion."""
-    at_rest = FourierMotion(np.array(READY), np.zeros((len(READY), 1)), np.zeros((len(READY), 1)))
-    usual = exciting_motion(robot, seed)
-    return SimulatedPanda(robot, seed=seed, realism=Realism.repeating(), excitation=at_rest, arm_excitation=usual)
 
 
 class SimulatedPandaNode(Node):
@@ -53,29 +43,32 @@ class SimulatedPandaNode(Node):
         mass = fixed(self, "payload_mass_kg", 1.0, "Mass of the payload, kg.", 1e-3, 10.0)
         com = fixed(self, "payload_com_m", [0.02, -0.015, 0.06], "CoM of the payload in the flange frame, m.")
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
-        self._release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
-        self._cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
+        release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
+        self._release_at = release_at if release_at >= 0.0 else math.inf
+        cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
+        self._cycle = cycle or math.inf
         words = "Subscribers to joint_states that the arm waits for before it moves."
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
         self._payload = payload_cube(mass, com)
-        self._plant = standing_panda(robot, seed) if follows else SimulatedPanda(robot, seed=seed)
-        self._manual = follows
+        self._manual = follows or self._pick_at < 0.0
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
-        names = [prefix + name for name in robot.joint_names]
-        stem = names[0].removesuffix("joint1")
-        # Finger joints come first, as joint_state_publisher may well order them: users match by name.
-        self._message = JointState(name=[*(stem + finger for finger in FINGERS), *names])
-        self._message.header.frame_id, self._flange_frame = link_name(names, 0), link_name(names, 8)
+        names = self._names = [prefix + name for name in robot.joint_names]
+        self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)
         self._truth = publisher(self, InertiaStamped, "~/payload_truth", LATCHED)
-        if follows:
+        if follows:  # at rest in Franka's ready posture; its error repeats when it repeats a motion
             import scipy.interpolate  # noqa: F401  (takes half a second: not while the arm moves)
 
+            at_rest = FourierMotion(np.array(READY), *np.zeros((2, len(READY), 1)))
+            usual, realism = exciting_motion(robot, seed), Realism.repeating()
+            self._plant = SimulatedPanda(robot, seed=seed, realism=realism, excitation=at_rest, arm_excitation=usual)
             subscribe(self, JointTrajectory, "~/joint_trajectory", self._on_trajectory, QoSProfile(depth=1))
+        else:
+            self._plant = SimulatedPanda(robot, seed=seed)
         serve(self, Trigger, "pick", partial(self._by_hand, True))
         serve(self, Trigger, "release", partial(self._by_hand, False))
         self._origin = self._due = time.time_ns() + START_DELAY
@@ -99,24 +92,20 @@ class SimulatedPandaNode(Node):
                 return
             self._due += STEP
             self._sent += 1
-            self._follow_schedule(PERIOD * self._sent)
-            self._publish_sample()
+            if not self._manual:
+                self._carry(self._pick_at <= PERIOD * self._sent % self._cycle < self._release_at)
+            stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
+            if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
+                self._clock_publisher.publish(ClockMessage(clock=stamp))
+            self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, self._base_frame))
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        names = self._message.name[len(FINGERS) :]
         try:
-            self._plant.follow(conversions.joint_trajectory(message, names))
+            self._plant.follow(conversions.joint_trajectory(message, self._names))
         except PandaDynamicsError as error:
             self.get_logger().error(f"trajectory refused: {error}")
             return
         self.get_logger().info(f"follows a trajectory of {len(message.points)} points")
-
-    def _follow_schedule(self, elapsed: float) -> None:
-        if self._manual or self._pick_at < 0.0:
-            return
-        phase = elapsed % self._cycle if self._cycle > 0.0 else elapsed
-        wanted = phase >= self._pick_at and (self._release_at < 0.0 or phase < self._release_at)
-        self._carry(wanted)
 
     def _carry(self, wanted: bool) -> bool:
         """Pick the payload up or put it down; returns whether there was anything to do."""
@@ -133,17 +122,6 @@ class SimulatedPandaNode(Node):
     def _publish_truth(self) -> None:
         self._truth.publish(conversions.inertia_message(self._stamp(), self._flange_frame, self._plant.truth))
 
-    def _publish_sample(self) -> None:
-        measured = self._plant.step()
-        message = self._message
-        message.header.stamp = self._stamp()
-        message.position = array("d", (FINGER_POSITION, FINGER_POSITION, *measured.q))
-        message.velocity = array("d", (0.0, 0.0, *measured.dq))
-        message.effort = array("d", (0.0, 0.0, *measured.tau))
-        if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
-            self._clock_publisher.publish(ClockMessage(clock=message.header.stamp))
-        self._joint_states.publish(message)
-
     def _by_hand(self, wanted: bool, _: Trigger.Request) -> tuple[bool, str]:
         """A service call ends the schedule: from now on the user decides."""
         self._manual = True
@@ -151,8 +129,5 @@ class SimulatedPandaNode(Node):
         return (True, words) if self._carry(wanted) else (False, f"already {words}")
 
 
-main = partial(run_node, SimulatedPandaNode, kernels="simulated_panda")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(SimulatedPandaNode, kernels="simulated_panda"))

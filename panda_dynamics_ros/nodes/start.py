@@ -5,8 +5,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
+from runpy import run_module
 from typing import Any
 
 
@@ -24,14 +24,12 @@ def end_at_once(*_: object) -> None:
     os._exit(0)
 
 
-def main() -> int:
-    """Run the node by whose name the executable is called (`ros2 run panda_dynamics_ros NAME`); returns the exit code.
+def main() -> None:
+    """Run a node as `python -m` does, by the name of the executable: `ros2 run panda_dynamics_ros NAME`.
 
-    A signal ends the process quietly while it still imports what it needs.
+    Where Python is given this function as a command (`python_command`), the first argument is the name. A signal ends
+    the process quietly while it still imports what it needs.
     """
     on_signals(end_at_once)
-    code = int(import_module(f"panda_dynamics_ros.nodes.{Path(sys.argv[0]).name}").main())
-    # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
-    # second would count as the node's death.
-    on_signals(signal.SIG_IGN)
-    return code
+    name = sys.argv[1] if sys.argv[0] == "-c" else Path(sys.argv[0]).name
+    run_module(f"panda_dynamics_ros.nodes.{name}", run_name="__main__")

@@ -5,8 +5,6 @@ One subscription and one `ArmMonitor` serve both. `dynamics` is given each paylo
 as in `replay`; so it has no `payload_topic`, and the input's parameters are those of `panda_dynamics`.
 """
 
-from functools import partial
-
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.joint_state_input import Sample, columns_of
 from panda_dynamics_ros.nodes.payload_estimator import PayloadEstimatorNode
@@ -28,8 +26,5 @@ def make_nodes() -> tuple[DynamicsNode, PayloadEstimatorNode]:
     return dynamics, estimator
 
 
-main = partial(run_node, make_nodes, kernels="answers")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_node(make_nodes, kernels="answers"))

@@ -9,10 +9,9 @@ import pytest
 from franka_servers import fr3, host, needs, panda
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros import live as module
 from panda_dynamics_ros.errors import ConnectionFailedError, MissingDependencyError
-from panda_dynamics_ros.live import connection as module
-from panda_dynamics_ros.live.connection import FrankaConnection, explained
-from panda_dynamics_ros.live.stream import FrankaStream, RobotClock
+from panda_dynamics_ros.live import FrankaConnection, FrankaStream, RobotClock, explained
 
 HOST = host(1)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"

@@ -14,8 +14,7 @@ import pytest
 from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.live.connection import BINDINGS, FrankaConnection
-from panda_dynamics_ros.live.stream import with_own_end_effector
+from panda_dynamics_ros.live import BINDINGS, FrankaConnection, with_own_end_effector
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PANDA, FR3 = host(0), host(1)

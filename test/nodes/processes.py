@@ -98,4 +98,5 @@ def _run(command: list[str], log: Path) -> None:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(output.fileno(), stream.fileno())
     sys.argv = command
-    sys.exit(start.main())
+    sys.modules.pop(f"panda_dynamics_ros.nodes.{command[0]}")  # it is run as a program
+    start.main()

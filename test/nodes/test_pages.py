@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from motion import sinusoids, torques
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.node import NodeNameNonExistentError
 from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
@@ -35,7 +36,7 @@ from nodes.robot_stream import ARM, PayloadStream, Script, joint_state, nanoseco
 from panda_dynamics_ros import load_robot
 from panda_dynamics_ros.nodes import franka_load
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
-from panda_dynamics_ros.nodes.franka_state import NAME, FrankaStateOutput
+from panda_dynamics_ros.nodes.franka_state import FrankaStateNode
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -199,8 +200,9 @@ def test_payload_estimator(estimator):
 
 
 def test_franka_state(probe):
-    node = Node(NAME)
-    FrankaStateOutput(node, load_robot("panda").joint_names)
+    connection = SimpleNamespace(host="172.16.0.2", binding="panda-python")
+    stream: Any = SimpleNamespace(connection=connection, problem="", reconnections=0)
+    node = FrankaStateNode(stream, load_robot("panda").joint_names)
     found = interface(node)
     node.destroy_node()
     assert rows("`franka_state`") == found

@@ -59,13 +59,13 @@ sys.exit(runner.run_node(None, kernels="dynamics"))
 IMPORTING = """
 import signal, sys
 from panda_dynamics_ros.nodes import start
-def import_for_long(module):
+def import_for_long(module, run_name):
     print("importing", flush=True)
     signal.pause()  # returns from a handler that does not end the process
     raise AssertionError("the signal was swallowed")
-start.import_module = import_for_long
+start.run_module = import_for_long
 sys.argv[0] = "dynamics"
-sys.exit(start.main())
+start.main()
 """
 
 
@@ -115,15 +115,13 @@ def test_a_parameter_file_that_is_not_yaml_is_one_line_too(fresh, tmp_path):
 
 ENDING = """
 import os, signal, sys
-from panda_dynamics_ros.nodes import start
+from panda_dynamics_ros.nodes import runner
 class Last:
     def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
         kill(pid, number)
-class Node:
-    main = staticmethod(lambda: signal.signal(signal.SIGINT, lambda *_: None) and 0)
-start.import_module = lambda name: Node
-last = Last()
-sys.exit(start.main())
+runner.spin = lambda *_: None
+sys.last = Last()
+sys.exit(runner.run_node(lambda: []))
 """
 
 

@@ -1,32 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A read-only connection to a Franka, by the Python bindings of libfranka that are installed.
+"""A Franka by its IP address, read-only: states one after the other, over lost connections.
 
-A robot speaks one version of its protocol, and a binding too: panda-python that of the Panda (FER), pylibfranka that of
-an FR3 with system 5.9 or newer. So the installed ones are tried in turn.
+A robot speaks one version of its protocol, and a Python binding of libfranka too: panda-python that of the Panda (FER),
+pylibfranka that of an FR3 with system 5.9 or newer. So the installed ones are tried in turn.
 """
 
 import contextlib
 import importlib
+import math
 import re
 import signal
 import socket
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
 from panda_dynamics_ros.errors import ArgumentError, ConnectionFailedError, MissingDependencyError
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
+from panda_dynamics_ros.robot.yaml_file import Robot, attach
 
 PORT = 1337  # of libfranka's commands
 TIMEOUT = 3.0  # s, for an address in the same network
 BUSY = 0.5  # s, in which the robot is free again after a connection was closed
 LAST_PANDA_VERSION = 5  # of the robot's protocol; an FR3's is 6 or newer
-BINDINGS = {"pylibfranka": "pylibfranka", "panda-python": "panda_py.libfranka"}
-"""Modules by the name of their package, in the order in which they are tried."""
+PATIENCE = 1.0  # s, from one attempt to connect again to the next
+NAP = 0.05  # s: after it a caller may do something else
+WINDOW = 1.0  # s of the robot's time over which the shortest delay is sought
+LARGEST_ERROR = 0.1  # s: beyond it the clock was set, and the offset jumps
+SLEW = 1e-3  # s per s: by which the offset follows a clock that drifts (computers' drift by 1e-5 to 1e-4)
 
 AUTO = "auto"
+BINDINGS = {"pylibfranka": "pylibfranka", "panda-python": "panda_py.libfranka"}
+"""Modules by the name of their package, in the order in which they are tried."""
 
 WRONG_VERSION, LOST = "wrong version", "lost"
 _REFLEX = "a reflex has stopped the robot: clear the way, then acknowledge in Desk or call automatic_error_recovery"
@@ -59,9 +65,6 @@ PROBLEMS = {
 }
 """What the text of an error has, and the sentence with the remedy ({binding} is the package), by kind of error."""
 
-_OTHER = "see Franka's FCI documentation, Troubleshooting"
-_LOST = "the connection is lost: has the robot been switched off, or its FCI been deactivated?"
-
 MODES = {
     "reflex": _REFLEX,
     "user_stopped": "the robot is stopped by its user: release the external activation device to move it",
@@ -85,7 +88,11 @@ class FrankaConnection:
         if not host.strip():
             raise ArgumentError("IP: expected the robot's address, got nothing")
         names = _candidates(binding)
-        _find(host)
+        try:  # libfranka itself waits for a minute for the robot's port, in which nothing can interrupt it
+            socket.create_connection((host, PORT), TIMEOUT).close()
+        except (OSError, UnicodeError) as error:  # the latter of a label that is no name of a host
+            missing = isinstance(error, socket.gaierror | UnicodeError)
+            raise explained("no such host" if missing else str(error), host, "", connected=False) from error
         self.host = host
         for name in names:
             try:
@@ -120,15 +127,6 @@ def _candidates(binding: str) -> list[str]:
     return names
 
 
-def _find(host: str) -> None:
-    """Look for the robot's port; libfranka itself waits for a minute, in which nothing can interrupt it."""
-    try:
-        socket.create_connection((host, PORT), TIMEOUT).close()
-    except (OSError, UnicodeError) as error:  # the latter of a label that is no name of a host
-        missing = isinstance(error, socket.gaierror | UnicodeError)
-        raise explained("no such host" if missing else str(error), host, "", connected=False) from error
-
-
 def _opened(name: str, host: str) -> Any:
     """The binding's robot."""
     deadline = time.monotonic() + BUSY
@@ -149,9 +147,6 @@ def _opened(name: str, host: str) -> Any:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -167,7 +162,85 @@ def explained(text: str, host: str, binding: str, *, connected: bool) -> Connect
     """
     words = " ".join(text.split()).rstrip(".")
     matching = ((kind, say) for kind, (pattern, say) in PROBLEMS.items() if re.search(pattern, words, re.IGNORECASE))
-    kind, remedy = next(matching, ("failed", _OTHER))
+    kind, remedy = next(matching, ("failed", "see Franka's FCI documentation, Troubleshooting"))
     if connected and kind != "reflex":
-        kind, remedy = LOST, _LOST
+        kind, remedy = LOST, "the connection is lost: has the robot been switched off, or its FCI been deactivated?"
     return ConnectionFailedError(f"{host}: {remedy.format(binding=binding)} ({words:.200})", kind)
+
+
+def with_own_end_effector(robot: Robot, state: FrankaState) -> Robot:
+    """The arm with the end effector that is set in Desk: tau_J has its weight in it."""
+    return attach(robot, "ee", state.end_effector, state.T_flange_ee)
+
+
+class FrankaStream:
+    """States of a robot, one after the other, by an open `connection`; after a lost one it connects again.
+
+    `say` is called with a sentence when the connection is lost, and when it is there again. `reconnections` counts
+    them; `problem` says why no states come, and is empty while they do.
+    """
+
+    def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
+        self.connection, self._say = connection, say
+        self._next_attempt = 0.0
+        self.reconnections, self.problem = 0, ""
+
+    def next(self) -> FrankaState | None:
+        """Wait for the next state; None, at the latest after some seconds, while the robot is away.
+
+        ConnectionFailedError: the connection is there, but the binding cannot read states.
+        """
+        if self.problem and not self._connect_again():
+            return None
+        try:
+            return self.connection.read()
+        except ConnectionFailedError as error:
+            if error.kind != LOST:
+                raise
+            self.problem = str(error)
+            self._say(f"{error}; connecting again")
+            return None
+
+    def _connect_again(self) -> bool:
+        """One attempt, `PATIENCE` after the last one; whether it succeeded."""
+        left = self._next_attempt - time.monotonic()
+        if left > 0.0:
+            time.sleep(min(left, NAP))
+            return False
+        self._next_attempt = time.monotonic() + PATIENCE
+        try:
+            self.connection = FrankaConnection(self.connection.host, self.connection.binding)
+        except ConnectionFailedError as error:
+            self.problem = str(error)
+            return False
+        self.reconnections, self.problem = self.reconnections + 1, ""
+        self._say(f"{self.connection.host}: connected again")
+        return True
+
+
+class RobotClock:
+    """Converts the robot's time to this machine's.
+
+    A state is delayed by the network and by this machine; the shortest delay of a second says most of how the clocks
+    differ. The offset follows it slowly, so that the steps between stamps stay those of the robot.
+    """
+
+    def __init__(self) -> None:
+        self._offset = self._wanted = self._shortest = self._began = 0.0
+        self._last = math.inf
+
+    def at(self, robot_time: float, now: float) -> float:
+        """This machine's time, s, of a state with the robot's time, s, that is read at `now`, s."""
+        delay = now - robot_time
+        if robot_time < self._last:  # the first state, or the robot has started anew
+            self._offset = self._wanted = self._shortest = delay
+            self._began = self._last = robot_time
+        most = SLEW * (robot_time - self._last)
+        self._offset += min(max(self._wanted - self._offset, -most), most)
+        self._shortest, self._last = min(self._shortest, delay), robot_time
+        if robot_time - self._began >= WINDOW:
+            self._wanted = self._shortest
+            if abs(self._wanted - self._offset) > LARGEST_ERROR:
+                self._offset = self._wanted
+            self._shortest, self._began = delay, robot_time
+        return robot_time + self._offset
