@@ -39,11 +39,23 @@ TYPES = {
 MOST_MARKERS = 100  # of the payload, which anybody may publish
 
 
-def scene_message(header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
-    """Markers of the scene, and others in layers of their own: they take the place of all before."""
-    markers = [marker_of(primitive, number) for number, primitive in enumerate(scene.primitives)]
-    _place(markers, header, np.reshape([scene.place(primitive) for primitive in scene.primitives], (-1, 4, 4)))
-    return MarkerArray(markers=[Marker(header=header, action=Marker.DELETEALL), *markers, *others])
+class SceneMarkers:
+    """Turns scenes into marker arrays; what a scene no longer shows is deleted."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}  # of each primitive's name, for good: RViz goes by it
+        self._shown: set[tuple[str, int]] = set()
+
+    def message(self, header: Header, scene: scenes.Scene, others: Sequence[Marker] = ()) -> MarkerArray:
+        """Markers of the scene, and others in layers of their own."""
+        markers = [marker_of(each, self._ids.setdefault(each.name, len(self._ids))) for each in scene.primitives]
+        if markers:
+            _place(markers, header, np.array([scene.place(primitive) for primitive in scene.primitives]))
+        markers += others
+        before, self._shown = self._shown, {(marker.ns, marker.id) for marker in markers}
+        gone = sorted(before - self._shown)
+        deleted = [Marker(header=header, ns=ns, id=number, action=Marker.DELETE) for ns, number in gone]
+        return MarkerArray(markers=[*markers, *deleted])
 
 
 def _place(markers: Sequence[Marker], header: Header, T: FloatArray) -> None:
@@ -79,14 +91,14 @@ class PayloadMarkers:
     """The payload of an estimator in the flange frame, ten times a second while somebody subscribes."""
 
     def __init__(self, node: Node, samples: JointStateInput, estimator: PayloadEstimator) -> None:
-        self._samples, self._estimator = samples, estimator
+        self._samples, self._estimator, self._markers = samples, estimator, SceneMarkers()
         self._publisher = publisher(node, MarkerArray, "~/payload_markers", 1)
         every(node, PERIOD, self._publish)
 
     def message(self) -> MarkerArray:
-        """Its markers, of any stamp, since the flange carries them."""
+        """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
         scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimator.estimate))
-        return scene_message(Header(frame_id=self._samples.flange_frame), scene)
+        return self._markers.message(Header(frame_id=self._samples.flange_frame), scene)
 
     def _publish(self) -> None:
         if self._samples.joint_names and self._publisher.get_subscription_count():
@@ -103,7 +115,7 @@ class RobotMarkers:
     """
 
     def __init__(self, node: Node, samples: JointStateInput, payload_topic: str) -> None:
-        self._samples = samples
+        self._samples, self._markers = samples, SceneMarkers()
         self._latest: tuple[Sample, FloatArray | None] | None = None
         self._received, self._expires = MarkerArray(), 0.0
         self.payload: Callable[[], MarkerArray] = self._last_received
@@ -128,7 +140,7 @@ class RobotMarkers:
         (sample, wrench), self._latest = self._latest, None
         header = Header(stamp=sample.header_stamp, frame_id=self._samples.base_frame)
         scene = scenes.arm_scene(self._samples.robot, sample.q, wrench=wrench)
-        self._publisher.publish(scene_message(header, scene, self._carried(header, scene)))
+        self._publisher.publish(self._markers.message(header, scene, self._carried(header, scene)))
 
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:
         """The payload's markers in base."""

@@ -12,7 +12,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from nodes.robot_stream import Script, nanoseconds_of
-from panda_dynamics_ros.nodes.markers import marker_of, scene_message
+from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of
 from panda_dynamics_ros.reporting.scene import Scene, arm_scene, wrench_primitives
 
 # One sum and product of doubles more or less than in the library's own transform.
@@ -34,8 +34,7 @@ def markers(probe, nodes, script):
     heard: list[Any] = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
     # A node finds its publishers one by one; the first samples may go unheard.
     probe.until(lambda: publisher.publish(script.message(SAMPLE)) or heard, "markers")
-    first, *found = heard[-1].markers
-    assert first.action == Marker.DELETEALL
+    found: list[Marker] = heard[-1].markers
     return found
 
 
@@ -86,15 +85,21 @@ def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
             probe.spin(0.15)
         heard.clear()
         probe.until(lambda: samples.publish(script.message(SAMPLE)) or heard, "markers")
-        assert len(heard[-1].markers) == 1 + len(markers)
+        assert len(heard[-1].markers) == len(markers)
 
 
-def test_a_message_takes_the_place_of_the_one_before(panda):
-    """Also of one that shows less, down to nothing."""
+def test_what_a_scene_no_longer_shows_is_deleted_once(panda):
     arm = arm_scene(panda, np.zeros(7), wrench=[20.0, 0.0, 0.0, 0.0, 0.0, 3.0])
-    for primitives in (arm.primitives, ()):
-        first, *drawn = scene_message(Header(), Scene(arm.frames, primitives)).markers
-        assert (first.action, len(drawn)) == (Marker.DELETEALL, len(primitives))
+    bare = Scene(arm.frames, tuple(each for each in arm.primitives if each.layer != "contact"))
+    drawn = SceneMarkers()
+    first, second, third = (
+        [(each.ns, each.id, each.action) for each in drawn.message(Header(), scene).markers]
+        for scene in (arm, bare, bare)
+    )
+    contact = {(ns, number, Marker.DELETE) for ns, number, _ in first if ns == "contact"}
+    assert len(contact) == 3
+    assert set(second) - set(first) == contact
+    assert set(third) == set(second) - contact
 
 
 def test_an_arrow_and_a_text_have_scales_of_their_own():
