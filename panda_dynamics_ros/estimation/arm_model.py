@@ -211,15 +211,7 @@ class ErrorColumns:
         """
         momentum, bias = self._terms
         error_terms(
-            self._tables,
-            self._links,
-            self._dry,
-            self._published,
-            self._memory,
-            self._std,
-            *sample,
-            momentum,
-            bias,
+            self._tables, self._links, self._dry, self._published, self._memory, self._std, *sample, momentum, bias
         )
         hold = first_order_hold(self._pole, dt if self._started else 0.0)
         filter_step(momentum, bias, self._pole, hold, self._filters)

@@ -176,12 +176,6 @@ class ArmMonitor:
             found.contacts.extend((first + k, contact) for k, contact in block.contacts)
         return found
 
-    def _rows(self, block: tuple[FloatArray, ...], steps: FloatArray) -> Rows:
-        """The terms of samples; after a gap nobody knows the way of the joints."""
-        if steps[0] <= 0.0:
-            self._terms.restart()
-        return self._terms.rows(*block)
-
     def _follow(
         self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None,
         payload: bool = True,
@@ -197,7 +191,9 @@ class ArmMonitor:
                 self._ignore(found)
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
-            rows = self._rows((stamp[part], q[part], dq[part], tau[part]), steps[part])
+            if steps[part][0] <= 0.0:  # nobody knows the way of the joints
+                self._terms.restart()
+            rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
             if payload:
                 self._follow_rows(rows, steps[part], kept[part], found)
             elif found is not None:

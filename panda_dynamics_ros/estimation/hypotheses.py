@@ -406,10 +406,7 @@ class ChangeDetector:
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
-        clear = (
-            self._counted(slots[0], 0)[0] > EVIDENCE,
-            self._counted(slots[1], 1)[1] > EVIDENCE,
-        )
+        clear = (self._counted(slots[0], 0)[0] > EVIDENCE, self._counted(slots[1], 1)[1] > EVIDENCE)
         if self.pending is None and not any(clear):
             return None
         payload = self._payload_change(int(slots[0]), state)

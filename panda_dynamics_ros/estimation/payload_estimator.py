@@ -59,14 +59,7 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
-from panda_dynamics_ros.estimation.regression import (
-    ARM,
-    TORQUE,
-    UNEXPLAINED,
-    ArmTerms,
-    MomentumRegression,
-    Rows,
-)
+from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, ArmTerms, MomentumRegression, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -639,13 +632,11 @@ class PayloadEstimator:
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state, pending, last, touch = self._present, self._detector.pending, self._last, self._touch
         theta = GaussianState(state.mean[THETA].copy(), state.covariance[THETA, THETA].copy())
-        if (
-            last is None and pending is None and touch is None and theta.mean[0] > 0.0
-        ):  # there from the start, if at all
+        is_from_start = last is None and pending is None and touch is None  # if there is any
+        if is_from_start and theta.mean[0] > 0.0:
             # The interval stays that of a payload: one may have come unnoticed.
             empty = nothing_is_carried(float(theta.mean[0]), float(theta.covariance[0, 0]), START_ODDS)
-            spread = empty * (1.0 - empty) * np.outer(theta.mean, theta.mean)
-            theta = GaussianState((1.0 - empty) * theta.mean, theta.covariance + spread)
+            theta = theta.mixed(GaussianState(np.zeros(PARAMETERS), theta.covariance), empty)
         estimate = published_estimate(
             theta.mean, theta.covariance, self.options, self.shape, self._body,
             stamp=self._stamp, status=status, event=event,

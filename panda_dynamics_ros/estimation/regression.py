@@ -33,7 +33,6 @@ from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import Friction
-from panda_dynamics_ros.robot.residual_map import ResidualMap
 
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
 """Columns of terms and filters that belong to the arm, to the measured torque and to the share of the residual that a
@@ -129,20 +128,13 @@ class ArmTerms:
             self._before[:] = q[0]
         sample_terms(*self._arm, rows, self._before, self._bounds)
         if self._map is not None:
-            mean = np.empty(q.shape)
+            points, *rest = self._map.table
+            mean, covariance, work = np.empty(q.shape), np.empty(len(points)), np.empty(3 * self._n)
             for k in range(len(q)):
-                evaluate_map(self._map, (q[k], dq[k], rows.s[k]), mean[k], rows.bias[k, :, UNEXPLAINED])
+                point_covariance(points, q[k], dq[k], rows.s[k], work, covariance)
+                residual_sample(covariance, *rest, mean[k], rows.bias[k, :, UNEXPLAINED])
             rows.bias[..., ARM] -= mean
         return rows
-
-
-def evaluate_map(
-    residual_map: ResidualMap, state: tuple[FloatArray, FloatArray, FloatArray], mean: FloatArray, open_: FloatArray
-) -> None:
-    """Mean torque (n,), N m, and share of the variance left open (n,), in place, in a state (q, dq, s)."""
-    covariance, coordinates = np.zeros(len(residual_map.points)), np.zeros(3 * len(mean))
-    point_covariance(residual_map.table[0], *state, coordinates, covariance)
-    residual_sample(covariance, *residual_map.table[1:], mean, open_)
 
 
 class FilterState(NamedTuple):
@@ -235,12 +227,11 @@ class MomentumRegression:
         """Forget the filters' state; the next sample starts them."""
         self.age = math.nan
 
-    def step(self, dt: float, momentum: FloatArray, bias: FloatArray) -> FloatArray:
-        """`filtered` after a sample that came `dt` s after the last one; dt <= 0 starts the filters."""
-        return self.rows(np.array([dt]), momentum[None], bias[None])
-
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
-        """`step` with N samples: steps (N,), s, and terms (N, n, columns); only the first step may be zero."""
+        """`filtered` after N more samples: steps (N,), s, and terms (N, n, columns).
+
+        The first step may be zero, which starts the filters.
+        """
         if math.isnan(self.age) or steps[0] <= 0.0:
             steps, self.age = np.concatenate(([0.0], steps[1:])), 0.0
         self.age += filter_rows(momentum, bias, self.pole, steps, self.filters, self.decay)

@@ -40,7 +40,7 @@ def columns(panda, motion):
 def filtered(x):
     """A signal (N, 7) through the two poles."""
     low_pass, still = MomentumRegression(1, POLE / (2.0 * np.pi), 7), np.zeros((1, 7))
-    return np.array([low_pass.step(DT, still, each[None])[0].copy() for each in x])
+    return np.array([low_pass.rows(np.array([DT]), still[None], each[None, None])[0].copy() for each in x])
 
 
 def difference(motion, torques, step=STEP):

@@ -51,7 +51,7 @@ def followed(jump, settled=SETTLED):
     detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
     for k in range(LAST):
         for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
-            each.step(PERIOD, *terms)
+            each.rows(np.array([PERIOD]), *terms[:, None])
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
         if k == FIRST:
             onset.start(0, own)

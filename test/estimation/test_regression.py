@@ -16,6 +16,10 @@ POLE = 2.0 * np.pi * 3.0
 TWO_POLES = ([POLE**2], [1.0, 2.0 * POLE, POLE**2])
 
 
+def step(regression, dt, momentum, bias):
+    return regression.rows(np.array([dt]), momentum[None], bias[None])
+
+
 def terms_of(robot, motion, tau):
     return ArmTerms(robot).rows(motion.stamp, motion.q, motion.dq, tau)
 
@@ -24,7 +28,7 @@ def run(robot, motion, tau):
     """Y (N, n, 10) and y (N, n), sample by sample."""
     rows, regression = terms_of(robot, motion, tau), MomentumRegression(robot.n, 3.0)
     steps = np.diff(motion.stamp, prepend=motion.stamp[0])
-    found = np.array([regression.step(*each).copy() for each in zip(steps, rows.momentum, rows.bias, strict=True)])
+    found = np.array([step(regression, *each).copy() for each in zip(steps, rows.momentum, rows.bias, strict=True)])
     return found[..., :ARM], found[..., ARM]
 
 
@@ -83,7 +87,7 @@ def test_an_onset_is_filters_that_start_there(panda):
             each[k:, joint] = lsim(TWO_POLES, exact[k:, joint], motion.stamp[k:] - motion.stamp[k])[1]
     limit, steps = 2e-5 * np.abs(exact).max(), np.diff(motion.stamp, prepend=motion.stamp[0])
     for k in range(len(motion.stamp)):
-        regression.step(steps[k], rows.momentum[k], rows.bias[k])
+        step(regression, steps[k], rows.momentum[k], rows.bias[k])
         for slot, onset in enumerate(onsets):
             if k == onset:
                 slots.start(slot, regression)
@@ -110,7 +114,7 @@ def test_a_block_is_its_samples(panda):
         row = terms.rows(motion.stamp[one], motion.q[one], motion.dq[one], tau[one])
         for name in ("s", "momentum", "bias"):
             np.testing.assert_array_equal(getattr(row, name)[0], getattr(whole, name)[k])
-        a.step(steps[k], row.momentum[0], row.bias[0])
+        step(a, steps[k], row.momentum[0], row.bias[0])
     for part in (slice(0, 123), slice(123, 124), slice(124, None)):
         b.rows(steps[part], whole.momentum[part], whole.bias[part])
     np.testing.assert_array_equal(a.filtered, b.filtered)
@@ -134,5 +138,5 @@ def test_restart_forgets(panda):
     assert regression.settled
     regression.restart()
     assert not regression.settled
-    fresh = MomentumRegression(panda.n, 3.0).step(0.0, rows.momentum[0], rows.bias[0])
-    np.testing.assert_array_equal(regression.step(1.0, rows.momentum[0], rows.bias[0]), fresh)
+    fresh = step(MomentumRegression(panda.n, 3.0), 0.0, rows.momentum[0], rows.bias[0])
+    np.testing.assert_array_equal(step(regression, 1.0, rows.momentum[0], rows.bias[0]), fresh)
