@@ -328,13 +328,14 @@ class PayloadEstimator:
         kept, steps = self.validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             self.ignore()
+            stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
-            used, k = kept[part], 0
-            if steps[part][0] <= 0.0:
+            own, k = steps[part], 0
+            if own[0] <= 0.0:
                 self._terms.restart()
-            rows = self._terms.rows(stamp[used], q[used], dq[used], tau[used])
-            while k < len(used):
-                k = self.advance(rows, steps[part], k)
+            rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
+            while k < len(own):
+                k = self.advance(rows, own, k)
 
     def update_state(self, state: Any) -> PayloadEstimate:
         """`update` with a libfranka RobotState; see `ArmMonitor.update_state`."""
