@@ -11,6 +11,7 @@ import math
 import re
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -147,6 +148,9 @@ def _opened(name: str, host: str) -> Any:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
+    if threading.current_thread() is not threading.main_thread():  # where no handler can be set
+        yield
+        return
     before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

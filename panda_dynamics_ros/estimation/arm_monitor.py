@@ -26,11 +26,12 @@ from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.publication import PERIOD, PublicationSchedule
 from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
-from panda_dynamics_ros.estimation.validation import SampleValidator, without_gaps
+from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
+
+PUBLISH_PERIOD = 0.02  # s
 
 
 @dataclass(eq=False, slots=True)  # a frozen one takes a microsecond more
@@ -45,7 +46,8 @@ class ArmOutput:
     contact: the last contact, which may still last; None before the first one.
     contact_changed: whether a contact began, ended or moved to another link with this sample.
     estimate: the payload.
-    is_due: whether this estimate is one of those that the node publishes (see `PublicationSchedule`).
+    is_due: whether this estimate is one of those that the node publishes: one in each `publish_period_s` of stamps, and
+        each change at once.
     residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
         filters settle.
     """
@@ -91,7 +93,7 @@ class ArmMonitor:
     shape: of the payloads, if it is known (see `PayloadEstimator`).
     external_torque_bandwidth_hz: of the external torques.
     contact: options of the contact detector (see `ContactOptions`).
-    publish_period_s: between two estimates that are due; a detected change is due at once.
+    publish_period_s: between two estimates that are due; the attribute may be set.
     options: of the payload estimator (see `EstimatorOptions`).
     Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
     """
@@ -103,13 +105,13 @@ class ArmMonitor:
         shape: Shape | str | None = None,
         external_torque_bandwidth_hz: float = 10.0,
         contact: Mapping[str, float] | None = None,
-        publish_period_s: float = PERIOD,
+        publish_period_s: float = PUBLISH_PERIOD,
         **options: float,
     ) -> None:
         self.robot = robot
         self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
-        self.schedule = PublicationSchedule(publish_period_s)
+        self.publish_period_s, self._published = publish_period_s, -math.inf
         self._terms = ArmTerms(robot)
         self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options).max_gap_s)
         self._unexplained, self._arm_errors, self._external = np.ones(robot.n), *np.zeros((2, robot.n))
@@ -222,7 +224,7 @@ class ArmMonitor:
                 detector.begin(estimate.stamp, part.q[-1])
                 if detector.contact is not was and detector.contact is not None:
                     contacts.append((end - 1 - k, detector.contact))
-            self._is_due = estimate is not before and self.schedule.is_due(estimate, float(part.stamp[-1]))
+            self._is_due = estimate is not before and self._is_to_publish(estimate, float(part.stamp[-1]))
             if self._is_due:
                 detector.carry(estimate.vector)
                 self._arm_errors = estimator.error_torques
@@ -235,6 +237,15 @@ class ArmMonitor:
                 if estimate is not before:
                     found.estimates.append((place, estimate, self._is_due))
             k = end
+
+    def _is_to_publish(self, estimate: PayloadEstimate, stamp: float) -> bool:
+        """Whether the estimate after the sample at `stamp` is due; where stamps jump back, a recording begins anew."""
+        if estimate.stamp != stamp:
+            return False  # the sample was only filtered, or ignored for its stamp
+        if estimate.event is None and 0.0 <= stamp - self._published < self.publish_period_s - STAMP_RESOLUTION:
+            return False
+        self._published = stamp
+        return True
 
     def _follow_dynamics(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows) -> None:
         """The part that needs no payload estimate (node `dynamics`)."""

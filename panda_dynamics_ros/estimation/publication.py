@@ -13,8 +13,6 @@ left, in
     |theta(phi) - theta|^2_L + sum_j w_j (phi_j - typical_j)^2,
 
 where the small weights w only decide what the data leaves open (the CoM of no mass).
-
-`PublicationSchedule` decides which estimates are published, in the nodes and offline alike.
 """
 
 import math
@@ -28,7 +26,6 @@ from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
-from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MASS = 1e-3
@@ -41,8 +38,6 @@ ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3
 """Of U, that belong to d, s and c."""
 BETTER, TRIES = 1e-6, 8
 """Share of the cost that a step has to gain; dampings that are tried for one step."""
-PERIOD = 0.02
-"""s, default period of publication."""
 COM = slice(1, 4)
 
 
@@ -220,23 +215,3 @@ def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorO
         com_variance = (c * c * variance[0] - 2.0 * c * covariance[0, COM] + variance[COM]) / mass**2
         flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
     return flags
-
-
-class PublicationSchedule:
-    """One estimate each `period` seconds of stamps, and each change at once.
-
-    Where the stamps jump back (a recording in a loop), publication continues from there.
-    """
-
-    def __init__(self, period: float = PERIOD) -> None:
-        self.period = period
-        self._published = -math.inf
-
-    def is_due(self, estimate: PayloadEstimate, stamp: float) -> bool:
-        """Whether to publish `estimate`, the estimator's answer to the sample at `stamp`; asked once per sample."""
-        if estimate.stamp != stamp:
-            return False  # the sample was only filtered, or ignored for its stamp
-        if estimate.event is None and 0.0 <= stamp - self._published < self.period - STAMP_RESOLUTION:
-            return False
-        self._published = stamp
-        return True

@@ -15,9 +15,9 @@ from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, PandaDynamicsError
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, ChangeEvent, EstimatorOptions, PayloadEstimate
+from panda_dynamics_ros.estimation.arm_monitor import PUBLISH_PERIOD
 from panda_dynamics_ros.estimation.estimate import ESTIMATING, STANDSTILL
 from panda_dynamics_ros.estimation.payload_file import load_estimate, save_estimate
-from panda_dynamics_ros.estimation.publication import PERIOD
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.franka_load import LoadService
 from panda_dynamics_ros.nodes.interface import LATCHED, changeable, diagnose, every, fixed, publisher, serve
@@ -110,9 +110,8 @@ class PayloadEstimatorNode(Node):
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
-        period = changeable(
-            self, "publish_period_s", PERIOD, "Period of ~/payload, s; a change is published at once.", 0.001, 10.0
-        )
+        words = "Period of ~/payload, s; a change is published at once."
+        period = changeable(self, "publish_period_s", PUBLISH_PERIOD, words, 0.001, 10.0)
         self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
         shape = fixed(self, "shape", "", words) or None
@@ -205,7 +204,7 @@ class PayloadEstimatorNode(Node):
     def _on_parameters(self, _: list[Parameter]) -> None:
         """Apply the parameters that may change, once all that were given are accepted."""
         self.enabled = self.get_parameter("enabled").value
-        self.monitor.schedule.period = self.get_parameter("publish_period_s").value
+        self.monitor.publish_period_s = self.get_parameter("publish_period_s").value
 
     def _reset(self, _: Trigger.Request) -> tuple[bool, str]:
         self._estimator.reset()
