@@ -29,6 +29,7 @@ PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
 START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited subscribers, to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
+FINGERS = {"finger_joint1": 0.02, "finger_joint2": 0.02}  # m; they come first: users match joints by name
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 
 
@@ -55,6 +56,8 @@ class SimulatedPandaNode(Node):
         self._manual = follows or self._pick_at < 0.0
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]
+        stem = names[0].removesuffix("joint1")
+        self._all_names = [*(stem + finger for finger in FINGERS), *names]
         self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
@@ -97,7 +100,9 @@ class SimulatedPandaNode(Node):
             stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
             if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
                 self._clock_publisher.publish(ClockMessage(clock=stamp))
-            self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, self._base_frame))
+            fingers, still = np.array([*FINGERS.values()]), np.zeros(len(FINGERS))
+            q, dq, tau = (np.concatenate(each) for each in ((fingers, q), (still, dq), (still, tau)))
+            self._joint_states.publish(conversions.state_message(stamp, self._all_names, q, dq, tau, self._base_frame))
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:

@@ -64,10 +64,10 @@ def test_stamps_lie_on_an_exact_grid_of_one_millisecond(states):
     assert np.median(steps) == 1_000_000
 
 
-def test_every_field_is_there(states):
+def test_finger_joints_come_first_and_every_field_is_there(states):
     for state in states[:10]:
-        assert tuple(state.name) == ARM
-        assert len(state.position) == len(state.velocity) == len(state.effort) == 7
+        assert list(state.name) == ["panda_finger_joint1", "panda_finger_joint2", *ARM]
+        assert len(state.position) == len(state.velocity) == len(state.effort) == 9
         assert state.header.frame_id == "panda_link0"
 
 
