@@ -45,6 +45,7 @@ from panda_dynamics_ros.estimation.regression import (
     filter_step,
     first_order_hold,
 )
+from panda_dynamics_ros.estimation.validation import ABSURD
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import DRIFT
@@ -339,7 +340,7 @@ class ContactDetector:
         self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
         self._clock = self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
-        self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
+        self._payload_before, self._torques, self._is_absurd = np.zeros(PARAMETERS), np.zeros(n), False
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
 
@@ -362,6 +363,8 @@ class ContactDetector:
         Returns the external torques (N, n), and each change of `contact` with its sample's index.
         """
         external, changes, k = np.empty(rows.q.shape), [], 0
+        if self._is_absurd:
+            steps = np.append(0.0, steps[1:])
         while k < len(steps):
             before = self.contact
             k, what = follow_rows(
@@ -372,6 +375,7 @@ class ContactDetector:
             if self.contact is not before and self.contact is not None:
                 changes.append((k, self.contact))
             k += 1
+        self._is_absurd = not np.abs(external[-1]).max() < ABSURD
         return external, changes
 
     @property

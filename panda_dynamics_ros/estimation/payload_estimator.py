@@ -60,7 +60,13 @@ from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, ArmTerms, MomentumRegression, Rows
-from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
+from panda_dynamics_ros.estimation.validation import (
+    ABSURD,
+    STAMP_RESOLUTION,
+    SampleCounts,
+    SampleValidator,
+    without_gaps,
+)
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
@@ -68,7 +74,6 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 LOADING, FLOW = 1.0, 2.0
 """s, within which what is carried may become anything else where it does not come at once; for which it may go on."""
-ABSURD = 1e6  # of any entry of the state: a number in the samples was as large
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square

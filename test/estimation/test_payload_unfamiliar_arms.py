@@ -129,11 +129,14 @@ def test_a_number_that_overflows_restarts_the_filter(panda):
     tau = torques(panda, motion, PAYLOAD)
     tau[400, 2] = 1e307
     limits = replace(panda.limits, effort=np.full(7, 1e308))  # else such a sample does not reach the filter
-    estimator, estimates = followed(replace(panda, limits=limits), motion, tau)
+    robot = replace(panda, limits=limits)
+    estimator, estimates = followed(robot, motion, tau)
     assert all(np.isfinite(each.vector).all() for each in estimates)
     estimate = estimates[-1]
     assert estimator.counts.restarts == 1
     assert abs(estimate.mass - PAYLOAD.mass) < 2.0 * estimate.std[0]
+    external = ArmMonitor(robot).update_rows(motion.stamp, motion.q, motion.dq, tau).external_torques
+    assert np.abs(external[motion.stamp > 3.0]).max() < 10.0, "the contact detector's filters start again, too"
 
 
 def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda):
