@@ -35,6 +35,7 @@ from panda_dynamics_ros.estimation.arm_model import (
     WHITE,
 )
 from panda_dynamics_ros.estimation.external_torques import touched_link
+from panda_dynamics_ros.estimation.kalman_filter import ABSURD
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
@@ -45,7 +46,6 @@ from panda_dynamics_ros.estimation.regression import (
     filter_step,
     first_order_hold,
 )
-from panda_dynamics_ros.estimation.validation import ABSURD
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.residual_map import DRIFT

@@ -12,8 +12,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-THETA = slice(0, PARAMETERS)
-"""Place of the payload in the state."""
+THETA = slice(0, PARAMETERS)  # place of the payload in the state
+ABSURD = 1e6  # of what filters say: a number in the samples was as large, which no limits of the arm have refused
 
 
 @dataclass(frozen=True, eq=False)

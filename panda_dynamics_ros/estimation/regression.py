@@ -228,10 +228,7 @@ class MomentumRegression:
         self.age = math.nan
 
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
-        """`filtered` after N more samples: steps (N,), s, and terms (N, n, columns).
-
-        The first step may be zero, which starts the filters.
-        """
+        """`filtered` after N more samples: steps (N,), s, and terms (N, n, columns); a first step of 0 starts them."""
         if math.isnan(self.age) or steps[0] <= 0.0:
             steps, self.age = np.concatenate(([0.0], steps[1:])), 0.0
         self.age += filter_rows(momentum, bias, self.pole, steps, self.filters, self.decay)

@@ -46,7 +46,6 @@ PERSISTENCE, FAULT = 5, 0.02
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
 """Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
-ABSURD = 1e6  # of what filters say: a number in the samples was as large, and the arm has no limits that refuse it
 STAMP_RESOLUTION = 1e-6
 """s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
 

@@ -56,8 +56,7 @@ class SimulatedPandaNode(Node):
         self._manual = follows or self._pick_at < 0.0
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]
-        stem = names[0].removesuffix("joint1")
-        self._all_names = [*(stem + finger for finger in FINGERS), *names]
+        self._all_names = [*(names[0].removesuffix("joint1") + finger for finger in FINGERS), *names]
         self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
