@@ -130,14 +130,14 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
 
 
 CLOCK = np.dtype([
-    *((name, np.int64) for name in ("settled", "started", "lasts", "head", "count")),
+    *((name, np.int64) for name in ("absurd", "settled", "started", "lasts", "head", "count")),
     *((name, np.float64) for name in ("age", "step", "paused", "since", "held", "still")),
     *((name, np.float64) for name in ("begin", "loud", "statistic", "named", "largest")),
 ])  # fmt: skip
-"""Whether the filters are settled, have ever been, and a contact lasts; first place and length of the delay line; s
-since the filters started, of the last step, of the last pause, since the last entry of the line, since `HELD` was over
-and at rest; stamps of the contact's begin and of its last loud sample; the test statistic now, at the link's naming and
-at its largest without a contact."""
+"""Whether the filters' output is absurd, so that they start again at the next sample; whether they are settled, have ever
+been, and a contact lasts; first place and length of the delay line; s since the filters started, of the last step, of
+the last pause, since the last entry of the line, since `HELD` was over and at rest; stamps of the contact's begin and
+of its last loud sample; the test statistic now, at the link's naming and at its largest without a contact."""
 
 
 class Watch(NamedTuple):
@@ -280,13 +280,17 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
     n, clock = rows.q.shape[1], watch.clock[0]
     M, noise, s = np.empty((n, n)), np.empty(n), np.empty(n)
     for k in range(first, steps.shape[0]):
-        q, dq, dt, stamp = rows.q[k], rows.dq[k], steps[k], rows.stamp[k]
+        q, dq, stamp = rows.q[k], rows.dq[k], rows.stamp[k]
+        dt = 0.0 if clock.absurd == 1 else steps[k]
+        clock.absurd = 0
         filter_step(rows.momentum[k], rows.bias[k], settings.pole, first_order_hold(settings.pole, dt), filters)
         for i in range(n):
             external[k, i] = s[i] = 0.0
             for c in range(ARM + 1):
                 external[k, i] += weights[c] * filters.middle[i, c]
                 s[i] += weights[c] * filters.second[i, c]
+            if not abs(external[k, i]) < ABSURD:
+                clock.absurd = 1
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         if dt <= 0.0:
@@ -340,7 +344,7 @@ class ContactDetector:
         self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
         self._clock = self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
-        self._payload_before, self._torques, self._is_absurd = np.zeros(PARAMETERS), np.zeros(n), False
+        self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
 
@@ -363,8 +367,6 @@ class ContactDetector:
         Returns the external torques (N, n), and each change of `contact` with its sample's index.
         """
         external, changes, k = np.empty(rows.q.shape), [], 0
-        if self._is_absurd:
-            steps = np.append(0.0, steps[1:])
         while k < len(steps):
             before = self.contact
             k, what = follow_rows(
@@ -375,7 +377,6 @@ class ContactDetector:
             if self.contact is not before and self.contact is not None:
                 changes.append((k, self.contact))
             k += 1
-        self._is_absurd = not np.abs(external[-1]).max() < ABSURD
         return external, changes
 
     @property

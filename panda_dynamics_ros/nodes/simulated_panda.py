@@ -29,7 +29,8 @@ PERIOD, STEP = 0.001, 1_000_000  # s and ns, as the real robot's
 START_DELAY = 1_000_000_000  # ns, from the start, or the last of the awaited subscribers, to the first sample
 CLOCK_STEPS = 10  # samples from one /clock to the next
 BURST = 10  # samples at most in one go: subscribers' queues are short
-FINGERS = {"finger_joint1": 0.02, "finger_joint2": 0.02}  # m; they come first: users match joints by name
+FINGERS = ("finger_joint1", "finger_joint2")  # they come first: users match joints by name
+OPENING, STILL = np.full(2, 0.02), np.zeros(2)  # of the fingers: m; m/s and N
 LARGEST_BACKLOG = 100  # samples; after a longer pause of the machine the robot's clock falls behind instead
 
 
@@ -99,8 +100,7 @@ class SimulatedPandaNode(Node):
             stamp, (_, q, dq, tau) = self._stamp(), self._plant.step()
             if self._clock_publisher is not None and self._sent % CLOCK_STEPS == 1:
                 self._clock_publisher.publish(ClockMessage(clock=stamp))
-            fingers, still = np.array([*FINGERS.values()]), np.zeros(len(FINGERS))
-            q, dq, tau = (np.concatenate(each) for each in ((fingers, q), (still, dq), (still, tau)))
+            q, dq, tau = (np.concatenate(each) for each in ((OPENING, q), (STILL, dq), (STILL, tau)))
             self._joint_states.publish(conversions.state_message(stamp, self._all_names, q, dq, tau, self._base_frame))
 
     def _on_trajectory(self, message: JointTrajectory) -> None:

@@ -5,9 +5,9 @@ A kernel takes states that are stacked along the first axis: q of m states is (m
 One state is a stack of one, so a control loop calls the same kernel. Some algorithms have a second kernel, for `blocks`
 of states, which is several times as fast and takes seconds to compile.
 
-`of_states` tests for one state in plain arrays first, since that is what a control loop has: by `is_one_state` before
-the compiled call, and `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`, which
-raises the error if something is wrong with them.
+`of_states` tests for one state in plain arrays first, since that is what a control loop has: as `is_one_state` before
+the compiled call, and with `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`,
+which raises the error if something is wrong with them.
 """
 
 from collections.abc import Sequence
