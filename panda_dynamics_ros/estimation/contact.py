@@ -134,10 +134,10 @@ CLOCK = np.dtype([
     *((name, np.float64) for name in ("age", "step", "paused", "since", "held", "still")),
     *((name, np.float64) for name in ("begin", "loud", "statistic", "named", "largest")),
 ])  # fmt: skip
-"""Whether the filters' output is absurd, so that they start again at the next sample; whether they are settled, have ever
-been, and a contact lasts; first place and length of the delay line; s since the filters started, of the last step, of
-the last pause, since the last entry of the line, since `HELD` was over and at rest; stamps of the contact's begin and
-of its last loud sample; the test statistic now, at the link's naming and at its largest without a contact."""
+"""Whether the filters' output is absurd, so that they start again at the next sample; whether they are settled, have
+ever been, and a contact lasts; first place and length of the delay line; s since the filters started, of the last step,
+of the last pause, since the last entry of the line, since `HELD` was over and at rest; stamps of the contact's begin
+and of its last loud sample; the test statistic now, at the link's naming and its largest without a contact."""
 
 
 class Watch(NamedTuple):
