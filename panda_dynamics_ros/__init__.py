@@ -16,27 +16,7 @@ Conventions, used everywhere in this package
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # for editors and mypy
-    from panda_dynamics_ros import pose as pose
-    from panda_dynamics_ros.errors import PandaDynamicsError as PandaDynamicsError
-    from panda_dynamics_ros.estimation import ArmMonitor as ArmMonitor
-    from panda_dynamics_ros.estimation import PayloadEstimate as PayloadEstimate
-    from panda_dynamics_ros.estimation import PayloadEstimator as PayloadEstimator
-    from panda_dynamics_ros.estimation import Shape as Shape
-    from panda_dynamics_ros.estimation import learn_residual as learn_residual
-    from panda_dynamics_ros.estimation.paired_runs import PairedRuns as PairedRuns
-    from panda_dynamics_ros.estimation.paired_runs import weigh_paired_runs as weigh_paired_runs
-    from panda_dynamics_ros.identification import Identification as Identification
-    from panda_dynamics_ros.identification import identify as identify
-    from panda_dynamics_ros.model import RobotModel as RobotModel
-    from panda_dynamics_ros.model import load_robot as load_robot
-    from panda_dynamics_ros.recordings.dataset import load_dataset as load_dataset
-    from panda_dynamics_ros.recordings.replay import replay as replay
-    from panda_dynamics_ros.robot import InertialParameters as InertialParameters
-    from panda_dynamics_ros.robot import write_robot as write_robot
-    from panda_dynamics_ros.robot.joint_dataset import JointDataset as JointDataset
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -45,9 +25,9 @@ _HOMES = {
     "estimation": ("ArmMonitor", "PayloadEstimate", "PayloadEstimator", "Shape", "learn_residual"),
     "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
     "identification": ("Identification", "identify"),
-    "model": ("RobotModel", "load_robot"),
+    "dynamics.model": ("RobotModel", "load_robot"),
     "recordings.dataset": ("load_dataset",),
-    "recordings.replay": ("replay",),
+    "reporting.replay": ("replay",),
     "robot": ("InertialParameters", "write_robot"),
     "robot.joint_dataset": ("JointDataset",),
 }

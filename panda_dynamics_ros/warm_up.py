@@ -15,10 +15,10 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.compiled import CACHE
+from panda_dynamics_ros.dynamics.model import RobotModel, load_robot
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
-from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.untrusted import python_command
 

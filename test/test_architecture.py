@@ -14,8 +14,8 @@ PACKAGE = ROOT / NAME
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Room (a folder or a file of the package): the rooms that it imports, beside itself. `__init__` is the package's own
-# front door: the public names. The arrow is robot -> dynamics -> model -> {estimation,
-# identification, simulation} -> {recordings, reporting} -> {nodes, cli}.
+# front door: the public names, which `__init__.pyi` imports for editors. The arrow is robot -> dynamics ->
+# {estimation, identification, simulation} -> {recordings, reporting} -> {nodes, annotation} -> cli.
 CHECKED = {"checks", "errors"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -24,22 +24,21 @@ ARROWS: dict[str, set[str]] = {
     "pose": CHECKED,
     "robot": {"pose", "untrusted", *CHECKED},
     "dynamics": {"robot", *CHECKED},
-    "model": {"robot", "dynamics", "errors"},
     "symbolic": {"robot", "errors"},
     "codegen": {"robot", "dynamics", *CHECKED},
     "live": {"robot", "errors"},
-    "estimation": {"robot", "dynamics", "identification", "untrusted", *CHECKED},
-    "identification": {"robot", "dynamics", "model", *CHECKED},
+    "estimation": {"robot", "dynamics", "untrusted", *CHECKED},
+    "identification": {"robot", "dynamics", *CHECKED},
     "simulation": {"robot", "dynamics", "untrusted", *CHECKED},
-    "recordings": {"robot", "model", "estimation", "untrusted", *CHECKED},
-    "annotation": {*("robot", "model", "recordings", "warm_up", "errors", "checks", "untrusted", "__init__")},
-    "reporting": {*("robot", "dynamics", "pose", "estimation", "identification", "recordings", "untrusted"), *CHECKED},
-    "warm_up": {"checks", "dynamics", "errors", "estimation", "model", "robot", "simulation", "untrusted"},
+    "recordings": {"robot", "dynamics", "estimation", "untrusted", *CHECKED},
+    "reporting": {*("robot", "dynamics", "pose", "estimation", "identification", "untrusted"), *CHECKED},
+    "warm_up": {"checks", "dynamics", "errors", "estimation", "robot", "simulation", "untrusted"},
+    "annotation": {*("robot", "dynamics", "recordings", "reporting", "warm_up", "untrusted", "__init__"), *CHECKED},
 }
 BELOW_ROS = set(ARROWS)
-ARROWS["__init__"] = {*("errors", "estimation", "identification", "model", "pose", "recordings", "robot")}
-ARROWS["nodes"] = BELOW_ROS - {"model", "symbolic", "codegen", "identification", "annotation"} | {"__init__"}
-ARROWS["cli"] = (BELOW_ROS - {"symbolic", "dynamics"}) | {"__init__"}
+ARROWS["__init__"] = set()
+ARROWS["nodes"] = BELOW_ROS - {"symbolic", "codegen", "identification", "annotation"} | {"__init__"}
+ARROWS["cli"] = (BELOW_ROS - {"symbolic"}) | {"__init__"}
 # A command may start nodes, but only once it runs: `replay` works where no ROS 2 is installed.
 ARROWS_WITHIN_FUNCTIONS = {"cli": {"nodes"}}
 

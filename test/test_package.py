@@ -130,7 +130,7 @@ def test_every_file_that_users_start_or_read_is_installed(arguments):
         assert files
         assert files <= installed
     assert {f"resource/{NAME}", "package.xml"} <= installed
-    data = {path for ending in ("*.yaml", "*.csv.gz", "*.xml") for path in (ROOT / NAME).rglob(ending)} | {
+    data = {path for ending in ("*.yaml", "*.csv.gz", "*.xml", "*.pyi") for path in (ROOT / NAME).rglob(ending)} | {
         ROOT / NAME / "py.typed"
     }
     patterns = arguments["package_data"].items()

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that users rely on."""
 
+import ast
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 import panda_dynamics_ros as pdr
@@ -44,6 +48,14 @@ ESTIMATE = ("mass", "com", "inertia", "covariance", "std", "identifiable", "stat
 )
 def test_public_names_are_there(owner, names):
     assert [name for name in names if not hasattr(owner, name)] == []
+
+
+def test_editors_see_the_names_that_are_exported_where_they_come_from():
+    stub = ast.parse(Path(pdr.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert sorted(homes) == pdr.__all__
+    for name, home in homes.items():
+        assert getattr(import_module(str(home)), name) is getattr(pdr, name)
 
 
 def test_the_exported_names_are_sorted():

@@ -37,7 +37,7 @@ def fingerprint(package: Path = Path(pdr.__file__).parent) -> str:
     """Of everything that recordings depend on: code, arms, the versions of NumPy and MuJoCo."""
     rooms = [file for room in SOURCES for file in (package / room).rglob("*") if file.suffix in (".py", ".yaml")]
     digest = hashlib.sha256(f"{np.__version__} {version('mujoco')}".encode())
-    for file in [*sorted(rooms), package / "model.py", Path(__file__), Path(__file__).with_name("samples.py")]:
+    for file in [*sorted(rooms), Path(__file__), Path(__file__).with_name("samples.py")]:
         digest.update(file.name.encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.recordings.dataset import SampleBlocks
-from panda_dynamics_ros.recordings.replay import Findings, Follower
 from panda_dynamics_ros.recordings.table_files import EXTRA
+from panda_dynamics_ros.reporting.replay import Findings, Follower
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.untrusted import import_optional, refused, replacing

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
+from panda_dynamics_ros.dynamics.model import RobotModel, load_robot
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.yaml_file import write_robot
 from panda_dynamics_ros.untrusted import python_command

@@ -14,14 +14,14 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
+from panda_dynamics_ros.dynamics.model import load_robot
 from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
 from panda_dynamics_ros.estimation import SmoothedHistory
-from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
+from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation.plant import TIMESTEP, payload_cube
 from panda_dynamics_ros.untrusted import import_elsewhere, python_command

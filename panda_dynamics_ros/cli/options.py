@@ -17,7 +17,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import EFFORT_KINDS
 
 if TYPE_CHECKING:
-    from panda_dynamics_ros.model import RobotModel
+    from panda_dynamics_ros.dynamics.model import RobotModel
     from panda_dynamics_ros.reporting.web_view import WebView
     from panda_dynamics_ros.robot import RobotDescription
     from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -96,7 +96,7 @@ def add(parser: argparse._ActionsContainer, options: Options) -> None:
 
 def load_arm(args: argparse.Namespace) -> RobotModel:
     """The robot of these options; the errors are those of `load_robot`."""
-    from panda_dynamics_ros.model import load_robot
+    from panda_dynamics_ros.dynamics.model import load_robot
 
     radians(args.mounting, "--mounting")
     names = [name[2:].replace("-", "_") for name, _ in ARM]

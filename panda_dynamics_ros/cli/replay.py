@@ -13,13 +13,13 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
+from panda_dynamics_ros.cli.replay_bag import write_replay
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
-from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
-from panda_dynamics_ros.reporting.replay_bag import write_replay
+from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 
 EXAMPLES = """\

@@ -2,7 +2,7 @@
 """Runs of one motion as rows of the regression y = Y theta + r, at the same moments of the motion.
 
 Y is the regressor of the payload, y the torque that the model of the unloaded arm does not explain, both at the motion
-that the recording shows (`identification.rows`). Both then pass one zero-phase low-pass, so that the equation
+that the recording shows (`dynamics.motion_samples`). Both then pass one zero-phase low-pass, so that the equation
 holds on. The motion is known after the fact: velocities are taken from both sides in time, which leaves a fifth of the
 noise that the momentum's causal filters leave. A pause is one row, its average.
 
@@ -23,8 +23,8 @@ from scipy import signal
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
 from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.model import RobotModel
+from panda_dynamics_ros.dynamics.motion_samples import MotionSamples
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification import regression
 from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
-from panda_dynamics_ros.identification.rows import MotionSamples
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.description import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

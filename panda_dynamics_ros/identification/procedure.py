@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.model import RobotModel, load_robot
+from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification import problems, regression
 from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
-from panda_dynamics_ros.identification.rows import prepare
-from panda_dynamics_ros.model import RobotModel, load_robot
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.inertial import InertialParameters
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

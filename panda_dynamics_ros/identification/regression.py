@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.model import RobotModel
+from panda_dynamics_ros.dynamics.motion_samples import MotionSamples
 from panda_dynamics_ros.errors import DataError, MissingDependencyError
-from panda_dynamics_ros.identification.rows import MotionSamples
-from panda_dynamics_ros.model import RobotModel
 from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS
 from panda_dynamics_ros.robot.joints import ResidualModel
 

@@ -12,21 +12,17 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.dynamics.model import load_robot
 from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
-from panda_dynamics_ros.model import load_robot
 from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample, JointStateStream, SampleStream
 from panda_dynamics_ros.recordings.table_files import TABLES, TableStream
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
-from panda_dynamics_ros.robot.stamps import STAMP_JUMP
+from panda_dynamics_ros.robot.stamps import BACKWARD_STAMP, DUPLICATE_STAMP, FUTURE_STAMP, STAMP_JUMP
 from panda_dynamics_ros.untrusted import exists, is_file
 
-DUPLICATE_STAMP = "duplicate stamp"
-BACKWARD_STAMP = "backward stamp"
-FUTURE_STAMP = "stamp from the future"
-MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
 EXAMPLE = Path(__file__).with_name("example.csv.gz")  # made by `python -m benchmarks.example_recording`
 
 BLOCK = 10_000  # samples in a block of a recording that is read piece by piece: 2 MB

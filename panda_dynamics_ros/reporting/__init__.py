@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person or a program gets to see of a run: live tables, pictures, summary.json."""
+"""What a recording shows, by the pipeline of the nodes, and how a person or a program gets to see it."""

@@ -17,7 +17,7 @@ from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.paired_runs import PairedRuns
 from panda_dynamics_ros.identification import Validation
 from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
-from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

@@ -15,7 +15,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.believed_load import believed_load
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
-from panda_dynamics_ros.recordings.replay import Replay
+from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset

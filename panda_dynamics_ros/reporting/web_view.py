@@ -27,9 +27,9 @@ from panda_dynamics_ros.dynamics import gravity_torques
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.pose import matrix_to_quaternion
-from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.reporting.console import com_text, fixed, mass_text
 from panda_dynamics_ros.reporting.plots import BLUE, GREEN, RED
+from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.reporting.scene import ARROW, BOX, CYLINDER, LABEL, Primitive, Scene, arm_scene
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription

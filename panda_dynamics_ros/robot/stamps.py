@@ -13,6 +13,10 @@ import numpy as np
 BILLION = 1_000_000_000
 STAMP_JUMP = 1.0
 """s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
+DUPLICATE_STAMP = "duplicate stamp"
+BACKWARD_STAMP = "backward stamp"
+FUTURE_STAMP = "stamp from the future"
+MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
 
 
 def to_seconds(sec: int, nanosec: int) -> float:

@@ -20,7 +20,7 @@ from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset
-from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 NAMES = tuple(f"joint{i + 1}" for i in range(7))

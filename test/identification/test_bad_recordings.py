@@ -10,10 +10,10 @@ from motion import sinusoids
 from simulated_arm import record
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.motion_samples import joint_velocities, prepare
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.identification.problems import IdentifiabilityWarning
 from panda_dynamics_ros.identification.regression import PriorScale
-from panda_dynamics_ros.identification.rows import joint_velocities, prepare
 
 
 def standing(data: pdr.JointDataset) -> pdr.JointDataset:

@@ -11,6 +11,7 @@ import pytest
 from simulated_arm import PLAIN, other_arm, record
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification import regression
 from panda_dynamics_ros.identification.procedure import folds_of, held_out_residual
@@ -21,7 +22,6 @@ from panda_dynamics_ros.identification.regression import (
     PriorScale,
     rms,
 )
-from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation import SimulatedPanda
 

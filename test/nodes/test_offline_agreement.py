@@ -22,9 +22,9 @@ from std_msgs.msg import Float64MultiArray
 from nodes.probe import Probe, Ready, values_of
 from nodes.processes import Nodes
 from panda_dynamics_ros import RobotModel, load_dataset, load_robot
+from panda_dynamics_ros.cli.replay_bag import write_replay
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
-from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.reporting.replay_bag import write_replay
+from panda_dynamics_ros.reporting.replay import replay
 
 HAND: dict[str, Any] = {"end_effector": "hand"}
 KNOWN: dict[str, Any] = {"known_mass": 1.01, "max_mass": 2.0, "shape": "box 0.1 0.06 0.2"}

@@ -18,8 +18,8 @@ from motion import PAYLOAD, sinusoids, torques, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.recordings.replay import replay
 from panda_dynamics_ros.reporting.console import com_text, mass_text
+from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.reporting.scene import arm_scene
 from panda_dynamics_ros.reporting.web_view import (
     MOST_POINTS,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
-from panda_dynamics_ros.identification.rows import prepare
 from panda_dynamics_ros.simulation.motion_search import (
     ARM_REACH,
     FLANGE_HEIGHT,

@@ -14,7 +14,7 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros import ArmMonitor, JointDataset, learn_residual
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, load_dataset
-from panda_dynamics_ros.recordings.replay import replay
+from panda_dynamics_ros.reporting.replay import replay
 
 
 @pytest.fixture(scope="module")

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.dynamics.model import RobotModel
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
-from panda_dynamics_ros.model import RobotModel
-from panda_dynamics_ros.recordings.dataset import MISPLACED_STAMPS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
+from panda_dynamics_ros.robot.stamps import MISPLACED_STAMPS
 
 LISTED = 6  # events in the representation of a result
 AT_ONCE = 2048  # samples that the pipeline gets at once; in between, `replay` reports progress

@@ -13,9 +13,9 @@ from rosbags.rosbag2 import Reader
 from scipy.signal import lfilter
 
 from panda_dynamics_ros import JointDataset, load_dataset, pose
-from panda_dynamics_ros.recordings.replay import replay
-from panda_dynamics_ros.reporting import replay_bag as topics
-from panda_dynamics_ros.reporting.replay_bag import TOPICS, write_replay
+from panda_dynamics_ros.cli import replay_bag as topics
+from panda_dynamics_ros.cli.replay_bag import TOPICS, write_replay
+from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.robot.stamps import to_seconds
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold

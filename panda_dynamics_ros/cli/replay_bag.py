@@ -10,8 +10,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
-from panda_dynamics_ros.recordings.replay import Replay
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
+from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
