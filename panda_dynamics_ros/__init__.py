@@ -15,33 +15,26 @@ Conventions, used everywhere in this package
 - Bad input raises a subclass of `PandaDynamicsError` that names the argument, what was expected, what came.
 """
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "errors": ("PandaDynamicsError",),
-    "estimation": ("ArmMonitor", "PayloadEstimate", "PayloadEstimator", "Shape", "learn_residual"),
-    "estimation.paired_runs": ("PairedRuns", "weigh_paired_runs"),
-    "identification": ("Identification", "identify"),
-    "dynamics.model": ("RobotModel", "load_robot"),
-    "recordings.dataset": ("load_dataset",),
-    "reporting.replay": ("replay",),
-    "robot": ("InertialParameters", "write_robot"),
-    "robot.joint_dataset": ("JointDataset",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(["pose", *_HOME_OF])
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
+_HOME_OF = {alias.name: str(node.module) for node in _IMPORTS for alias in node.names}
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: a node needs neither identification nor recordings, which take longest."""
-    if name == "pose":
-        return import_module(f"{__name__}.pose")
+    """Import a public name, which `__init__.pyi` lists, at its first use: a node needs few, and all take long."""
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    home = _HOME_OF[name]
+    value = import_module(f"{home}.{name}") if home == __name__ else getattr(import_module(home), name)
+    globals()[name] = value
     return value
 
 

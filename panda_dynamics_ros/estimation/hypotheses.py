@@ -381,7 +381,7 @@ class ChangeDetector:
 
         still: s for which the arm has stood. touched: whether something touches the arm.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
-        the way in which they rose: `present_lead` (`lead_of_payload`).
+        the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._places[1]]
@@ -424,8 +424,8 @@ class ChangeDetector:
         self.suspected = None
         return self.pending
 
-    def lead_of_payload(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> float:
-        """Log Bayes factor of a payload against a contact that have come in any course of time.
+    def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
+        """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
 
         nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S:
         (n, n), its covariance. Y: (n, 10), regressor of the payload.
@@ -436,7 +436,7 @@ class ChangeDetector:
             of_one, (G.T @ weighted)[None], (nu @ weighted)[None], SIZES, self._shares, self._settled, TOUCHES,
             self._sigma, np.full(1, -math.inf), evidence,
         )  # fmt: skip
-        return float(evidence[0, 0] - evidence[0, 1])
+        return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> None:
         """Suspect the likeliest ramp by the probability of all, and drop what is followed no longer."""

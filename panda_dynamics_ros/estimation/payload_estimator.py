@@ -41,6 +41,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     CHANGES,
     CLEAR,
     CONTACT,
+    EVIDENCE,
     LOAD,
     MOMENTS,
     PASSED,
@@ -84,6 +85,8 @@ class _Happening:
     before: GaussianState
     moved: float = 0.0
     decided: bool = False
+    is_clear: bool = False  # whether the torques have told it from no change
+    gone: float = 0.0  # s, for which they have been those of no change since
 
 
 @dataclass
@@ -406,10 +409,12 @@ class PayloadEstimator:
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
-        state = predict(self._state, decay, std)
+        state, flowing = predict(self._state, decay, std), self._last if self._stamp < self._flow_end else None
+        if flowing is not None:
+            flowing.before = predict(flowing.before, decay, std)
         P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
-        if self._stamp < self._flow_end:
+        if flowing is not None:
             rate = 1.0 / LOADING
         elif touch is None and self._detector.pending is None:
             rate = self._detector.unnoticed / prior[0]
@@ -430,15 +435,20 @@ class PayloadEstimator:
         self._detector.follow(filter_step, self.regression)
         pending, lead = self._detector.pending, None
         if pending is not None:
-            lead = self._lead_of_payload(row, self._before(self._stamp - pending.age))
+            payload, contact = self._evidence(row, self._before(self._stamp - pending.age))
+            lead = payload - contact
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
+        elif flowing is not None and flowing is self._last and self._detector.pending is None:
+            event = self._look_at_flow(flowing, dt, row) or event
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
-        if self._plausibility.update(torque, y, self._residual, motion):
+        pending = self._detector.pending
+        is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
+        if self._plausibility.update(torque, y, self._residual, motion, is_touched):
             self._evaluate_plausibility(carried[0])
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
@@ -463,9 +473,9 @@ class PayloadEstimator:
 
     # ---- changes
 
-    def _lead_of_payload(self, row: _Row, before: GaussianState) -> float:
-        """Log Bayes factor of a payload against a contact, one of which has come since the state was `before`."""
-        return self._detector.lead_of_payload(*row.departure(before, self._noise.std), row.Y)
+    def _evidence(self, row: _Row, before: GaussianState) -> tuple[float, float]:
+        """Log Bayes factors of a payload, and of a contact, against no change since the state was `before`."""
+        return self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
@@ -591,8 +601,10 @@ class PayloadEstimator:
         if row.surprise(touch.loaded) > consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(n))
-        is_weight = self._is_weight(touch.untouched, touch.loaded)
-        touch.lead = self._lead_of_payload(row, touch.untouched) if is_weight else -math.inf
+        touch.lead = -math.inf
+        if self._is_weight(touch.untouched, touch.loaded):
+            payload, contact = self._evidence(row, touch.untouched)
+            touch.lead = payload - contact
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
         lasts = self._stamp - touch.onset > LONGEST
         if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED and not lasts):
@@ -610,6 +622,19 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
         return event
+
+    def _look_at_flow(self, last: _Happening, dt: float, row: _Row) -> ChangeEvent | None:
+        """End a change that came on gradually, and whose torques have gone again, and return the event of that."""
+        payload, _ = self._evidence(row, last.before)
+        last.is_clear = last.is_clear or payload > EVIDENCE
+        last.gone = last.gone + dt if last.is_clear and payload < -CLEAR else 0.0
+        if last.gone < BACK:
+            return None
+        self._return_to(last.before)
+        self._flow_end, self._last = -math.inf, None
+        self._detector.restart(size=len(self._state.mean))
+        self._history.clear()
+        return self._event(PICK if last.kind == RELEASE else RELEASE, self._stamp - last.gone)
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""

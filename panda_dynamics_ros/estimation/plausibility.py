@@ -6,7 +6,7 @@ low-pass filters of the regression, are compared over the last seconds of motion
 contradict arm and payload, other explanations of t are tried: it is constant, a multiple of h, without gravity, of
 opposite sign, or its columns have another order. The one that leaves least is reported, if it is far better.
 Further checks concern the mass itself (below zero, above the heaviest payload, or contrary to what the user declared),
-the declared shape, single joints whose residual is an offset or a share of their torque, and a gain of all.
+the declared shape, a gain of all joints, and joints whose residual is large or an offset while nothing touches them.
 """
 
 import math
@@ -68,24 +68,31 @@ class PlausibilityCheck:
     def restart(self) -> None:
         """Forget the torques so far."""
         n = len(self._sigma)
-        self._cross, self._means, self._squares = np.zeros((n, n)), np.zeros((3, n)), np.zeros((3, n))
-        self._motion_s, self._due, self._held_until = 0.0, ENOUGH, 0.0
+        # of the measured torque, the model's, the residual, and the residual while nothing touches the arm
+        self._cross, self._means, self._squares = np.zeros((n, n)), np.zeros((4, n)), np.zeros((4, n))
+        self._motion_s, self._untouched_s, self._due, self._held_until = 0.0, 0.0, ENOUGH, 0.0
         self.problem = ""
 
-    def update(self, torque: FloatArray, y: FloatArray, residual: FloatArray, motion_time: float) -> bool:
+    def update(
+        self, torque: FloatArray, y: FloatArray, residual: FloatArray, motion_time: float, is_touched: bool
+    ) -> bool:
         """Follow one step of the filter; whether `evaluate` is due.
 
         torque: (n,), N m, measured torque through the filters of the regression.
         y: (n,), N m, the part of it that the unloaded arm's model does not explain.
         residual: (n,), N m, the part that neither the model nor the payload explains.
         motion_time: s of motion since the last step.
+        is_touched: whether something touches the arm, whose torques are in the residual.
         """
         if motion_time <= 0.0:
             return False
         self._motion_s += motion_time
-        new, values = motion_time / min(MEMORY, self._motion_s), np.stack((torque, torque - y, residual))
-        self._means += new * (values - self._means)  # plain means at first
-        self._squares += new * (values**2 - self._squares)
+        new, values = motion_time / min(MEMORY, self._motion_s), np.stack((torque, torque - y, residual, residual))
+        weights = np.full((4, 1), new)  # plain means at first
+        self._untouched_s += 0.0 if is_touched else motion_time
+        weights[3] = 0.0 if is_touched else motion_time / min(MEMORY, self._untouched_s)
+        self._means += weights * (values - self._means)
+        self._squares += weights * (values**2 - self._squares)
         self._cross += new * (np.outer(torque, values[1]) - self._cross)
         return self._motion_s >= self._due
 
@@ -108,11 +115,11 @@ class PlausibilityCheck:
         robot, known, max_mass = self._robot, self._options.known_mass, self._options.max_mass
         tolerance = NEGATIVE_MASS + 3.0 * mass_std
         is_light, is_heavy = mass < -tolerance, mass > max_mass + EXCESS_MASS + 2.0 * mass_std
-        ratios = np.sqrt(self._squares[2]) / self._sigma
-        overall, worst = float(np.sqrt(np.mean(ratios**2))), int(np.argmax(ratios))
-        if overall > CONTRADICTION or ratios[worst] > JOINT_FAULT or is_heavy or is_light:
+        ratios = self._squares[2:] / self._sigma**2
+        overall, untouched = np.sqrt(ratios.mean(axis=1))
+        if overall > CONTRADICTION or ratios[0].max() > JOINT_FAULT**2 or is_heavy or is_light:
             yield from self._other_torques()
-        variance, expected, _ = self._squares - self._means**2
+        variance, expected, *_ = self._squares - self._means**2
         for joint in np.flatnonzero((variance < STUCK * expected) & (expected > self._sigma**2)):
             yield (
                 f"the torque of joint {joint + 1} stays at {self._means[0, joint]:.2g} N m while the arm moves: "
@@ -134,11 +141,12 @@ class PlausibilityCheck:
                 "leave it out"
             )
         yield from self._sensor_faults(errors)
-        if overall > UNEXPLAINED:
+        if untouched > UNEXPLAINED:
+            worst = int(np.argmax(ratios[1]))
             yield (
-                f"the torques differ from those of arm and payload by {overall:.0f} times the arm's own residual, most "
-                f"at joint {worst + 1} ({ratios[worst] * self._sigma[worst]:.2g} N m): check robot, end_effector and "
-                "mounting, or identify the arm (panda-dynamics identify)"
+                f"the torques differ from those of arm and payload by {untouched:.0f} times the arm's own residual, "
+                f"most at joint {worst + 1} ({math.sqrt(self._squares[3, worst]):.2g} N m): check robot, end_effector "
+                "and mounting, or identify the arm (panda-dynamics identify)"
             )
         if from_start and robot.name in WITH_HAND and mass > NEGATIVE_MASS:
             yield (
@@ -154,7 +162,7 @@ class PlausibilityCheck:
 
     def _other_torques(self) -> Iterator[str]:
         """The alternative that explains the torques of all joints far better than arm and payload do, if one does."""
-        weights, (tt, hh, _), effort = self._sigma**-2.0, self._squares, self._robot.effort
+        weights, (tt, hh, *_), effort = self._sigma**-2.0, self._squares, self._robot.effort
         T, H, C = float(weights @ tt), float(weights @ hh), float(weights @ np.diag(self._cross))
         gain, (order, of_order) = C / max(H, 1e-300), self._best_order()
         is_multiple = C / math.sqrt(max(T * H, 1e-300)) > ALIKE
@@ -203,7 +211,7 @@ class PlausibilityCheck:
 
     def _best_order(self) -> tuple[list[int], float]:
         """Which measured column (1-based) fits joint 1, 2, .. best, and the sum of mean((t - h)^2) / sigma^2 then."""
-        tt, hh, _ = self._squares
+        tt, hh, *_ = self._squares
         joints = np.arange(len(tt))
         cost = (tt[:, None] - 2.0 * self._cross + hh) / self._sigma**2
         kept = np.where(np.eye(len(tt)) > 0.0, FAR_BETTER, 1.0)  # a column is exchanged where others fit far better
@@ -222,7 +230,7 @@ class PlausibilityCheck:
                 f"the torques of all joints are {100.0 * gain:+.0f} % off those of this arm: check robot and the "
                 "calibration of the sensors, or identify the arm (panda-dynamics identify)"
             )
-        mean, certain = self._means[2], np.abs(errors.offset) > CERTAIN * errors.offset_std
+        mean, certain = self._means[3], np.abs(errors.offset) > CERTAIN * errors.offset_std
         size = np.maximum(np.abs(mean) / (OFFSET_FAULT * self._sigma), np.abs(errors.offset) / (UNUSUAL * OFFSET))
         joint = int(np.argmax(size * certain))
         if certain[joint] and size[joint] >= 1.0:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pushes and payloads on an arm whose residual is what its residual model says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from motion import carried, coloured, followed, sinusoids, torques
+
+from panda_dynamics_ros import InertialParameters
 
 AT = 2.5  # s, when something happens
 
@@ -69,3 +73,20 @@ def test_what_is_not_there_cannot_be_put_down(panda, motion):
     for seed in range(4):
         kinds = [event.kind for event in events_of(panda, motion, torques(panda, motion) + lift, seed)]
         assert "release" not in kinds
+
+
+@pytest.mark.parametrize("mass", [1.2, 2.0])
+def test_what_comes_slowly_and_goes_again_is_not_there_any_more(panda, mass):
+    """A load that is handed over within half a second to an arm that stands, and taken away a second later."""
+    moving = sinusoids(8.0, rate=200.0)
+    motion = replace(moving, q=np.tile(moving.q[0], (len(moving.stamp), 1)), dq=0.0 * moving.dq, ddq=0.0 * moving.ddq)
+    body = InertialParameters(mass, [0.02, 0.0, 0.08], 0.004 * mass * np.eye(3))
+    share = np.clip((motion.stamp - 2.0) / 0.5, 0.0, 1.0) * (motion.stamp < 3.5)
+    load = torques(panda, motion, body) - torques(panda, motion)
+    noise = 0.02 * np.random.default_rng(3).standard_normal(load.shape)
+    _, estimates = followed(panda, motion, torques(panda, motion) + share[:, None] * load + noise)
+    found = [estimate.event for estimate in estimates if estimate.event]
+    assert [event.kind for event in found] == ["load", "release"]
+    assert found[1].stamp == pytest.approx(3.5, abs=0.8)
+    assert abs(estimates[-1].mass) < 2.0 * estimates[-1].std[0] < 0.4
+    assert estimates[-1].status == "standing still, holding"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids
+from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, torques
 from wrong_inputs import REFUSED, WRONG, recording
 
 import panda_dynamics_ros as pdr
@@ -35,6 +35,17 @@ def test_a_healthy_arm_has_no_problem_unless_a_known_mass_contradicts_it(panda, 
     """An arm that carries nothing contradicts no known mass."""
     problem = after(panda, arm[0], arm[1 + (load > 0.0)], known_mass=known)[0].problem
     assert ("contradicts known_mass = 2 kg" in problem) == bool(problem) == named
+
+
+@pytest.mark.parametrize("link", [4, 7])
+def test_a_hand_that_pushes_a_moving_arm_is_no_fault_of_it(panda, link):
+    """Two seconds of 25 N aside, which no payload explains."""
+    motion = sinusoids(6.0, rate=200.0)
+    J, pushed = panda.jacobian(motion.q, f"joint{link}")[:, 1], (motion.stamp >= 2.0) & (motion.stamp < 4.0)
+    tau = torques(panda, motion) + coloured(panda, motion.stamp, np.random.default_rng(2)) - 25.0 * pushed[:, None] * J
+    _, estimates = followed(panda, motion, tau)
+    assert {estimate.problem for estimate in estimates} == {""}
+    assert "contact" in kinds(estimates)
 
 
 @pytest.mark.parametrize(
