@@ -412,7 +412,8 @@ class ChangeDetector:
         payload = self._payload_change(int(slots[0]), state)
         if present_lead is not None:
             lead = present_lead
-        if not self._is_possible(payload, least_mass):
+        possibility = self._possibility(payload, least_mass)
+        if possibility < -CLEAR and (self.pending is None or lead + possibility < CLEAR):
             lead = -math.inf
         if self.pending is not None:
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
@@ -449,7 +450,7 @@ class ChangeDetector:
             probability = math.exp(of_any - np.logaddexp.reduce([0.0, of_any, *touch]))
             likeliest = int(ramps[np.argmax(payload)])
             change = self._payload_change(likeliest, state)
-            if self._is_possible(change, least_mass):
+            if self._possibility(change, least_mass) > -CLEAR:
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._jumps])
         if dropped.size:
@@ -498,19 +499,19 @@ class ChangeDetector:
             P[:, THETA] + effect @ covariance @ taken.T,
         )  # fmt: skip
 
-    def _is_possible(self, change: Change, least_mass: float) -> bool:
-        """Whether the mass can change so: what is there afterwards can be carried, and what is released was there."""
+    def _possibility(self, change: Change, least_mass: float) -> float:
+        """Log probability that the mass can change so; see `log_possibility`."""
         before, after = float(change.before[0]) - least_mass, float(change.state.mean[0]) - least_mass
         variance, std = float(change.before_covariance[0, 0]), math.sqrt(change.state.covariance[0, 0])
-        return can_change(before, math.sqrt(variance), after, std, self._max_mass)
+        return log_possibility(before, math.sqrt(variance), after, std, self._max_mass)
 
 
-def can_change(before: float, before_std: float, after: float, after_std: float, max_mass: float) -> bool:
-    """Whether a mass, kg, with its one sigma, can change so: by enough, and only what is held is released.
+def log_possibility(before: float, before_std: float, after: float, after_std: float, max_mass: float) -> float:
+    """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    What is there afterwards must be likely to be neither negative nor above `max_mass`.
+    Masses in kg, with their one sigma. It is -inf of a change that is too small, or a release of what is not held.
     """
     jump, scale = after - before, math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
     if abs(jump) < LIGHTEST or (jump < 0.0 and before < max(LIGHTEST, 2.0 * before_std)):
-        return False
-    return 0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale) > math.exp(-CLEAR)
+        return -math.inf
+    return math.log(max(0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale), 1e-300))

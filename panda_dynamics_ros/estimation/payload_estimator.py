@@ -52,7 +52,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     START_ODDS,
     Change,
     ChangeDetector,
-    can_change,
+    log_possibility,
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import ABSURD, THETA, GaussianState, correct, fade, predict
@@ -640,7 +640,8 @@ class PayloadEstimator:
         """Whether the payload differs between two states, and can be what the second one says."""
         before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
         held_std, std = (math.sqrt(state.covariance[0, 0]) for state in (untouched, loaded))
-        return abs(after - before) > 2.0 * std and can_change(before, held_std, after, 0.0, self.options.max_mass)
+        possibility = log_possibility(before, held_std, after, 0.0, self.options.max_mass)
+        return abs(after - before) > 2.0 * std and possibility > -CLEAR
 
     # ---- what is said
 

@@ -262,3 +262,21 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, p
         assert np.isfinite([*estimate.vector, *estimate.std]).all()
     carried = estimate.mass + loaded.tare[0]
     assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05
+
+
+@pytest.mark.parametrize("believed", [1.3, 1.5, 1.6])
+def test_a_release_is_one_although_the_mass_was_believed_to_be_less(panda, believed):
+    """Of 2 kg that count as less by several sigmas: the torques that go are those of a weight, if not of this one."""
+    still = sinusoids(6.0, rate=200.0)
+    still = replace(still, q=np.tile(still.q[0], (len(still.stamp), 1)), dq=0.0 * still.dq, ddq=0.0 * still.ddq)
+    body = InertialParameters(2.0, [0.0, 0.01, 0.08], 0.008 * np.eye(3))
+    vector = body.vector * (believed / 2.0)
+    estimator = PayloadEstimator(panda)
+    estimator.restore(PayloadMemory(vector, np.diag((0.04 * np.maximum(np.abs(vector), 0.01)) ** 2), np.zeros(10)))
+    tau = np.where((still.stamp < 3.0)[:, None], torques(panda, still, body), torques(panda, still))
+    events = []
+    for k, stamp in enumerate(still.stamp):
+        estimate = estimator.update(stamp, still.q[k], still.dq[k], tau[k])
+        events += [estimate.event.kind] if estimate.event else []
+    assert events == ["release"]
+    assert estimate.mass < 0.05
