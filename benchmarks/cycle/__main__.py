@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm.
 
-With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them.
+With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them; with
+`--random N` on N random scenarios, of arms, work and signals that nobody has chosen.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
 from benchmarks.cycle.signals import SIGNALS
-from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_signals
+from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_random, run_signals
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
+LIGHT = 0.2  # kg
 
 
 def median(weighed: Sequence[Weighed], method: str, after: float) -> float:
@@ -46,7 +48,7 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     minutes = sum(w.duration for w in watched) / 60.0
     wrong = [event for w in watched for event in w.false_events]
     kinds = ", ".join(f"{sum(k == kind for _, k in wrong)} {kind}" for kind in sorted({kind for _, kind in wrong}))
-    missed, changes = sum(w.unnoticed for w in watched), sum(w.changes for w in watched)
+    missed, changes = sum(len(w.unnoticed) for w in watched), sum(w.changes for w in watched)
     out.print(
         f"{robot}: {10.0 * len(wrong) / minutes:.1f} false events in ten minutes ({kinds or 'none'} in {minutes:.0f}); "
         f"{missed} of {changes} picks and releases not noticed within {PATIENCE:g} s; "
@@ -62,12 +64,30 @@ def show_signals(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watch
         seen = [w for w in watched if w.robot == signal]
         squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in of if w.after == t]) for t in TIMES]
         errors = " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares)
-        unnoticed = f"{sum(w.unnoticed for w in seen)} of {sum(w.changes for w in seen)}"
+        unnoticed = f"{sum(len(w.unnoticed) for w in seen)} of {sum(w.changes for w in seen)}"
         wrong, worst = sum(len(w.false_events) for w in seen), max(w.worst for w in seen)
         rows.append([signal, errors, *_held(of)[:2], f"{worst:.1f}", str(wrong), unnoticed])
     minutes = sum(w.duration for w in watched) / 60.0 / len(SIGNALS)
     columns = ("signal", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas", "false events", "missed")
     console().print(table(f"{robot}: {minutes:.0f} minutes of each signal, 0.1 to 3 kg", columns, rows))
+
+
+def show_random(weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
+    """A table of all scenarios."""
+    rows = []
+    for kind in dict.fromkeys(w.kind for w in weighed):
+        of = [w for w in weighed if w.kind == kind]
+        squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in of if w.after == t]) for t in TIMES]
+        rows.append([kind, " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares), *_held(of)])
+    minutes, lost = sum(w.duration for w in watched) / 60.0, [m for w in watched for m in w.unnoticed]
+    columns = ("after a", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
+    console().print(table(f"{len(watched)} random scenarios, {minutes:.0f} minutes", columns, rows))
+    wrong, changes = [kind for w in watched for _, kind in w.false_events], sum(w.changes for w in watched)
+    kinds = ", ".join(f"{wrong.count(kind)} {kind}" for kind in sorted(set(wrong)))
+    console().print(
+        f"{10.0 * len(wrong) / minutes:.1f} false events in ten minutes ({kinds}); of {changes} picks and releases not "
+        f"noticed: {sum(m < LIGHT for m in lost)} of less than {LIGHT:g} kg, {sum(m >= LIGHT for m in lost)} others"
+    )
 
 
 def _held(weighed: Sequence[Weighed]) -> tuple[str, str, str]:
@@ -96,7 +116,12 @@ def main() -> None:
     )
     options.add_argument("--no-simple", action="store_true", help="the estimator only")
     options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
+    options.add_argument("--random", type=int, metavar="N", help="so many random scenarios, and nothing else")
     args = options.parse_args()
+    if args.random:
+        weighed, watched = _parted(run_jobs(run_random, range(args.first, args.first + args.random), args.processes))
+        print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
+        return
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [
         Job(robot, seed, seconds, args.at_rest, not args.no_simple)

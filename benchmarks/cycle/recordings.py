@@ -48,6 +48,7 @@ AT_REST = 0.1  # share of the residual's standard deviation that moves on with t
 WAY_SPEED = 1.0  # rad/s, |dq| of the public log, on which the correlation times were measured
 COMPLIANCE, BANDWIDTH = 2e-4, 40.0  # rad/(N m) and rad/s: how a joint gives way under a load
 SHARE = 0.5  # of the limits of velocity and acceleration
+HAND = (0.0, 0.0, 0.1)  # m, in flange axes: where an empty hand is pushed
 LINE, LINE_SPEED, PULL, LIFT = 0.15, 0.25, 13.0, 20.0  # m, m/s, N, N
 MASSES = (1.0, 0.3, 1.0, 2.0, 1.0, 0.1, 1.0, 3.0, 1.0, 0.5)  # kg
 HAPPENINGS = ("none", "reoriented", "poured", "pulled", "lifted")
@@ -131,18 +132,18 @@ class Arm:
         return self.gain * (rigid + load + self.dry * s + self.viscous * dq + self.offset)
 
 
-def drawn_arm(robot: RobotModel, rng: np.random.Generator) -> Arm:
-    """An arm that differs from the model as real ones do."""
-    n = robot.n
-    links = tuple(perturbed_body(link, rng, LINK_MASS, LINK_SHAPE, LINK_COM) for link in robot.links)
+def drawn_arm(robot: RobotModel, rng: np.random.Generator, scale: float = 1.0) -> Arm:
+    """An arm that differs from the model as real ones do; scale: of its links' errors, offsets and gains."""
+    n, errors = robot.n, (scale * LINK_MASS, scale * LINK_SHAPE, scale * LINK_COM)
+    links = tuple(perturbed_body(link, rng, *errors) for link in robot.links)
     dry = np.array(DRY["fr3" if "fr3" in robot.name else "panda"]) * np.exp(DRY_SPREAD * rng.standard_normal(n))
     return Arm(
         replace(robot, links=links),
         dry,
         PRESLIDING * np.exp(PRESLIDING_SPREAD * rng.standard_normal(n)),
         VISCOUS * np.abs(rng.standard_normal(n)),
-        OFFSET * rng.standard_normal(n),
-        1.0 + GAIN * rng.standard_normal(n),
+        scale * OFFSET * rng.standard_normal(n),
+        1.0 + scale * GAIN * rng.standard_normal(n),
     )
 
 
@@ -156,7 +157,7 @@ def cycles(
     model = pdr.load_robot(robot) if isinstance(robot, str) else robot
     rng = np.random.default_rng([seed, 24])
     arm = arm or drawn_arm(model, rng)
-    work = _Work(model, rng)
+    work = Work(model, rng)
     for k in range(count):
         work.cycle(MASSES[k % len(MASSES)], HAPPENINGS[k % len(HAPPENINGS)], (1.0, 0.3)[k % 2], handed=k % 5 == 2)
     return work.recorded(f"{model.name}, arm {seed}, cycles", arm, at_rest)
@@ -169,7 +170,7 @@ def empty(
     model = pdr.load_robot(robot) if isinstance(robot, str) else robot
     rng = np.random.default_rng([seed, 24])
     arm = arm or drawn_arm(model, rng)
-    work, k = _Work(model, rng), 0
+    work, k = Work(model, rng), 0
     while work.time < duration:
         work.cycle(0.0, ("none", "reoriented")[k % 2], (1.0, 0.3)[k % 2])
         k += 1
@@ -181,17 +182,17 @@ def steady(robot: RobotModel | str, seed: int, *, arm: Arm | None = None, at_res
     model = pdr.load_robot(robot) if isinstance(robot, str) else robot
     rng = np.random.default_rng([seed, 26])
     arm = arm or drawn_arm(model, rng)
-    work = _Work(model, rng)
+    work = Work(model, rng)
     for _ in range(4):
-        work.move(work._place())
+        work.move(work.place())
     for rise, mass in STEADY:
-        work.move(work._place())
+        work.move(work.place())
         work.rest(0.5)
         begin = work.time + rng.uniform(0.2, 0.8)
-        work.move(work._place(), least=rise + 1.5)
+        work.move(work.place(), least=rise + 1.5)
         work.carry("steadily", object_of(mass, rng), rise, begin)
         for _ in range(3):
-            work.move(work._place())
+            work.move(work.place())
         work.rest(1.0)
         work.carry("release", InertialParameters.zero(), 0.03)
         work.rest(0.8)
@@ -225,19 +226,23 @@ def object_of(mass: float, rng: np.random.Generator) -> InertialParameters:
 
 
 @dataclass(eq=False)
-class _Work:
-    """A motion as it is planned, piece by piece, and what happens meanwhile."""
+class Work:
+    """A motion as it is planned, piece by piece, and what happens meanwhile.
+
+    share: of the limits of velocity and acceleration.
+    """
 
     robot: RobotModel
     rng: np.random.Generator
     pieces: list[tuple[FloatArray, FloatArray, FloatArray]] = field(default_factory=list)
     ramps: list[tuple[float, float, FloatArray]] = field(default_factory=list)
-    pushes: list[tuple[float, float, FloatArray]] = field(default_factory=list)
+    pushes: list[tuple[float, float, float, FloatArray]] = field(default_factory=list)
     happenings: list[Happening] = field(default_factory=list)
     rows: int = 0
+    share: float = SHARE
 
     def __post_init__(self) -> None:
-        self.q = self._place()
+        self.q = self.place()
         self.rest(1.0)
 
     @property
@@ -254,7 +259,8 @@ class _Work:
         """Go to a posture, all joints together, from rest to rest."""
         way, limits = goal - self.q, self.robot.limits
         acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, 10.0)
-        times = [1.875 * np.abs(way) / (SHARE * limits.velocity), np.sqrt(5.774 * np.abs(way) / (SHARE * acceleration))]
+        velocity, acceleration = self.share * limits.velocity, self.share * acceleration
+        times = [1.875 * np.abs(way) / velocity, np.sqrt(5.774 * np.abs(way) / acceleration)]
         u, du, ddu = _rest_to_rest(max(least, float(np.max(times))))
         self._add(self.q + u * way, du * way, ddu * way)
 
@@ -278,16 +284,20 @@ class _Work:
         self.ramps.append((begin, rise, payload.vector))
         self.happenings.append(Happening(kind, begin, begin + rise, payload))
 
-    def push(self, kind: str, force: FloatArray, begin: float) -> None:
-        """A force (3,), N in base axes, on the payload's centre for a second; nothing is picked up."""
-        self.pushes.append((begin, begin + 1.0, force))
-        self.happenings.append(Happening(kind, begin, begin + 1.0, self.happenings[-1].payload))
+    def push(self, kind: str, force: FloatArray, begin: float, duration: float = 1.0, rise: float = 0.05) -> None:
+        """A force (3,), N in base axes, on the payload's centre, or an empty hand; nothing is picked up.
+
+        It rises and falls within `rise` s, as a hand's does.
+        """
+        carried = self.happenings[-1].payload if self.happenings else InertialParameters.zero()
+        self.pushes.append((begin, begin + duration, rise, force))
+        self.happenings.append(Happening(kind, begin, begin + duration, carried))
 
     def cycle(self, mass: float, happening: str, pause: float, handed: bool = False) -> None:
         """Fetch an object of `mass` and put it down elsewhere; without mass the same motion empty."""
         rng = self.rng
         thing = object_of(mass, rng) if mass else None
-        self.move(self._place())
+        self.move(self.place())
         self.line((0.0, 0.0, -LINE))
         before = pause * rng.uniform(0.4, 0.6)
         self.rest(before)
@@ -300,7 +310,7 @@ class _Work:
             self.carry("handed over", thing, 0.5)
             self.rest(1.5)
         began = self.time
-        self.move(self._place(), least=3.0 if happening == "lifted" else 0.8)
+        self.move(self.place(), least=3.0 if happening == "lifted" else 0.8)
         if thing is not None and happening == "lifted":
             self.push("lifted", np.array([0.0, 0.0, LIFT]), began + 1.0)
         if happening == "reoriented":
@@ -326,7 +336,7 @@ class _Work:
         self.rest(pause / 2.0)
         self.line((0.0, 0.0, LINE))
 
-    def recorded(self, name: str, arm: Arm, at_rest: float) -> Recording:
+    def recorded(self, name: str, arm: Arm, at_rest: float, residual: float = RESIDUAL) -> Recording:
         """What the arm reports on the motion so far."""
         q, dq, ddq = (np.concatenate(parts) for parts in zip(*self.pieces, strict=True))
         stamp = np.linspace(0.0, STEP * (len(q) - 1), len(q))
@@ -335,7 +345,7 @@ class _Work:
         bend = -COMPLIANCE * _second_order(given, BANDWIDTH)
         bend_rate = np.gradient(bend, STEP, axis=0)
         true = q + bend, dq + bend_rate, ddq + np.gradient(bend_rate, STEP, axis=0)
-        tau = arm.torques(*true, self._load(*true, truth, stamp)) + self._residual(true[1], at_rest)
+        tau = arm.torques(*true, self._load(*true, truth, stamp)) + self._residual(true[1], at_rest, residual)
         levels = SensorLevels()
         sensors = RowSensors(levels, levels.joint_offset * self.rng.standard_normal(self.robot.n), STEP, self.rng)
         measured = sensors.measure_rows(true[0], true[1], tau)
@@ -357,20 +367,20 @@ class _Work:
         for part in np.array_split(held, max(1, len(held) // 4096)):
             Y = self.robot.payload_regressor(q[part], dq[part], ddq[part])
             load[part] = np.einsum("kij,kj->ki", Y, truth[part])
-        for begin, end, force in self.pushes:
+        for begin, end, within, force in self.pushes:
             pushed = np.flatnonzero((stamp >= begin) & (stamp < end))
             J, T = self.robot.jacobian(q[pushed]), self.robot.pose(q[pushed])
-            com = truth[pushed, 1:4] / truth[pushed, :1]
+            mass = truth[pushed, :1]
+            com = np.where(mass > 0.0, truth[pushed, 1:4] / np.maximum(mass, 1e-9), HAND)
             moment = np.cross(np.einsum("kij,kj->ki", T[:, :3, :3], com), force)
             wrench = np.concatenate([np.broadcast_to(force, moment.shape), moment], axis=1)
-            # Rises within 50 ms, as a hand does.
-            rise = np.clip(np.minimum(stamp[pushed] - begin, end - stamp[pushed]) / 0.05, 0.0, 1.0)
+            rise = np.clip(np.minimum(stamp[pushed] - begin, end - stamp[pushed]) / within, 0.0, 1.0)
             load[pushed] -= rise[:, None] * np.einsum("kij,ki->kj", J, wrench)
         return load
 
-    def _residual(self, dq: FloatArray, at_rest: float) -> FloatArray:
+    def _residual(self, dq: FloatArray, at_rest: float, level: float) -> FloatArray:
         residual, rows = self.robot.residual, len(dq)
-        std, time = RESIDUAL * residual.std, RESIDUAL_TIME * residual.correlation_time
+        std, time = level * residual.std, RESIDUAL_TIME * residual.correlation_time
         way = np.cumsum(np.linalg.norm(dq, axis=1) / WAY_SPEED * STEP)
         on_way = next_values(
             OrnsteinUhlenbeck(np.sqrt(1.0 - at_rest**2) * std, time, STEP, self.rng), int(way[-1] / STEP) + 2
@@ -378,7 +388,7 @@ class _Work:
         in_time = next_values(OrnsteinUhlenbeck(at_rest * std, time, STEP, self.rng), rows)
         return on_way[(way / STEP).astype(int)] + in_time
 
-    def _place(self) -> FloatArray:
+    def place(self) -> FloatArray:
         """A posture above a table whose flange points down, within some degrees."""
         rng = self.rng
         q = np.array(

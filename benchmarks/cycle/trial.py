@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
+from benchmarks.cycle.random_work import scenario
 from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, steady
 from benchmarks.cycle.signals import SIGNALS
 
 TIMES = (1.0, 2.0)  # s after a load is complete
+PUSHES = ("pulled", "lifted", "pushed")
 ESTIMATOR, BRISK = "estimator", "panda, brisk motion"
 
 
@@ -31,12 +33,12 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Watched:
-    """A recording: its false events, picks and releases that were not noticed, and the worst of its sigmas."""
+    """A recording: its false events, kg of each pick and release that was not noticed, and the worst of its sigmas."""
 
     robot: str
     duration: float
     false_events: tuple[tuple[float, str], ...]
-    unnoticed: int
+    unnoticed: tuple[float, ...]
     changes: int
     worst: float
 
@@ -44,11 +46,11 @@ class Watched:
 def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[Weighed], Watched]:
     """What became of each load; `rows` for the simple methods."""
     r, found = recording, []
-    loads = [h for h in r.happenings if h.kind not in ("pulled", "lifted")]
+    loads = [h for h in r.happenings if h.kind not in PUSHES]
     ends = [*(h.begin for h in r.happenings[1:]), float(r.stamp[-1])][: len(r.happenings)]
     sigmas = [0.0]
     for h, until in zip(r.happenings, ends, strict=True):
-        since = max(each.end for each in loads if each.end <= h.end + 1e-9)
+        since = max((each.end for each in loads if each.end <= h.end + 1e-9), default=0.0)
         for after in np.arange(1.0, until - h.end, 1.0):
             k = int(np.searchsorted(r.stamp, h.end + after))
             if r.stamp[k] >= until:  # of a slow stream
@@ -61,8 +63,8 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
             errors = {ESTIMATOR: float(track.mass[k] - truth[0])}
             if rows is not None and h.kind in ("pick", "handed over"):
                 errors |= {name: way(rows, since, h.end + after) - float(truth[0]) for name, way in SIMPLE.items()}
-            com = np.abs(track.com[k] - truth[1:4] / truth[0]) / track.com_std[k]
-            flagged = tuple(com[track.com_known[k] > 0.0].tolist())
+            com = np.abs(track.com[k] - truth[1:4] / max(truth[0], 1e-9)) / track.com_std[k]
+            flagged = tuple(com[track.com_known[k] > 0.0].tolist()) if truth[0] > 0.0 else ()
             found.append(Weighed(r.robot.name, h.kind, float(truth[0]), float(after), errors, float(sigma), flagged))
     if not r.happenings:
         each_second = np.searchsorted(r.stamp, np.arange(1.0, r.stamp[-1]))
@@ -72,19 +74,20 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
 
 def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) -> Watched:
     """Which events nobody caused, and which changes nobody noticed."""
-    left, unnoticed = list(events), 0
+    left, unnoticed, carried = list(events), [], 0.0
     changes = [h for h in r.happenings if h.kind in ("pick", "handed over", "steadily", "release")]
     for h in changes:
         kinds = ("release", "load") if h.kind == "release" else ("pick", "load")
         at = next((e for e in left if e[1] in kinds and h.begin <= e[0] < h.end + PATIENCE), None)
         if at is None:
-            unnoticed += 1
+            unnoticed.append(abs(h.payload.mass - carried))
         else:
             left.remove(at)
+        carried = h.payload.mass
     for h in r.happenings:  # a contact is right where something pushes, a release where something flows out
-        right = {"pulled": ("contact", "load"), "lifted": ("contact", "load"), "poured": ("release",)}.get(h.kind, ())
+        right = ("contact", "load") if h.kind in PUSHES else ("release",) if h.kind == "poured" else ()
         left = [e for e in left if not (h.begin <= e[0] < h.end + PATIENCE and e[1] in right)]
-    return Watched(r.robot.name, float(r.stamp[-1]), tuple(left), unnoticed, len(changes), worst)
+    return Watched(r.robot.name, float(r.stamp[-1]), tuple(left), tuple(unnoticed), len(changes), worst)
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,13 @@ def run(job: Job) -> list[Weighed | Watched]:
         weighed, watched = judge(recording, estimated(recording), None)
         found += [*(replace(each, robot=name) for each in weighed), replace(watched, robot=name)]
     return found
+
+
+def run_random(seed: int) -> list[Weighed | Watched]:
+    """A random scenario, judged, in a worker process."""
+    recording = scenario(seed)
+    weighed, watched = judge(recording, estimated(recording), None)
+    return [*weighed, watched]
 
 
 def run_signals(job: Job) -> list[Weighed | Watched]:

@@ -627,7 +627,7 @@ class PayloadEstimator:
         """End a change that came on gradually, and whose torques have gone again, and return the event of that."""
         payload, _ = self._evidence(row, last.before)
         last.is_clear = last.is_clear or payload > EVIDENCE
-        last.gone = last.gone + dt if last.is_clear and payload < -CLEAR else 0.0
+        last.gone = last.gone + dt if last.is_clear and payload < 0.0 else 0.0
         if last.gone < BACK:
             return None
         self._return_to(last.before)

@@ -10,7 +10,8 @@ from motion import IDEAL, lifting
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
 from benchmarks.cycle.methods import Rows
-from benchmarks.cycle.recordings import PULL, Arm, cycles, drawn_arm, object_of, steady
+from benchmarks.cycle.random_work import scenario
+from benchmarks.cycle.recordings import PULL, Arm, Work, cycles, drawn_arm, object_of, steady
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
@@ -181,3 +182,21 @@ def test_a_drawn_push_has_its_size_and_rises_and_falls(panda, rng):
     for time, share in ((1.999, 0.0), (2.15, 0.5), (2.3, 1.0), (2.8, 1.0), (2.825, 0.5), (2.86, 0.0)):
         # Stamps are multiples of 1 ms to rounding.
         np.testing.assert_allclose(tau[round(1e3 * time)], share * push.torque, atol=1e-9)
+
+
+def test_random_work_keeps_to_the_arm(panda):
+    """Postures within the limits at any speed, as much as 2.8 kg, and pushes whose torques are in the measured ones."""
+    for seed in range(3):
+        r = scenario(seed)
+        assert ((r.q > r.robot.limits.lower) & (r.q < r.robot.limits.upper)).all()
+        assert (np.abs(r.dq) < r.robot.limits.velocity).all()
+        assert 0.0 <= r.truth[:, 0].max() <= 2.8
+        assert (np.diff(r.stamp) > 0.0).all()
+    work = Work(panda, np.random.default_rng(3))
+    work.push("pushed", np.array([0.0, 0.0, -20.0]), work.time + 0.5, 0.4, 0.1)
+    work.rest(1.5)
+    r = work.recorded("pushed", as_modelled("panda")[1], 0.0, 0.0)
+    change = r.tau[1700:1800].mean(axis=0) - r.tau[1200:1400].mean(axis=0)
+    # The wrench acts 0.1 m in front of the flange; joints give way by 0.2 mrad/(N m) and friction may turn round.
+    force = np.linalg.pinv(panda.jacobian(r.q[1750]).T) @ -change
+    assert force[2] == pytest.approx(-20.0, abs=3.0)
