@@ -67,8 +67,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
-LOADING, FLOW = 1.0, 2.0
-"""s, within which what is carried may become anything else where it does not come at once; for which it may go on."""
+FLOW = 1.0  # s, for which what is carried may become anything else where it does not come at once
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
@@ -409,13 +408,14 @@ class PayloadEstimator:
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
-        state, flowing = predict(self._state, decay, std), self._last if self._stamp < self._flow_end else None
+        state = predict(self._state, decay, std)
+        flowing = self._last if self._stamp < self._flow_end + PASSED else None
         if flowing is not None:
             flowing.before = predict(flowing.before, decay, std)
         P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
-        if flowing is not None:
-            rate = 1.0 / LOADING
+        if self._stamp < self._flow_end:
+            rate = 1.0 / FLOW
         elif touch is None and self._detector.pending is None:
             rate = self._detector.unnoticed / prior[0]
         state.covariance[place, place] += min(rate * dt, 1.0) * np.maximum(prior - P, 0.0)
