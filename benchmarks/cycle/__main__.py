@@ -46,11 +46,10 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     columns = ("happening", "mass error g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
     out.print(table(f"{robot}: the estimator after each happening", columns, [*rows, ["all", "", *_held(weighed)]]))
     minutes = sum(w.duration for w in watched) / 60.0
-    wrong = [event for w in watched for event in w.false_events]
-    kinds = ", ".join(f"{sum(k == kind for _, k in wrong)} {kind}" for kind in sorted({kind for _, kind in wrong}))
+    false, kinds = _false_events(watched)
     missed, changes = sum(len(w.unnoticed) for w in watched), sum(w.changes for w in watched)
     out.print(
-        f"{robot}: {10.0 * len(wrong) / minutes:.1f} false events in ten minutes ({kinds or 'none'} in {minutes:.0f}); "
+        f"{robot}: {10.0 * false / minutes:.1f} false events in ten minutes ({kinds or 'none'} in {minutes:.0f}); "
         f"{missed} of {changes} picks and releases not noticed within {PATIENCE:g} s; "
         f"worst at any second {max(w.worst for w in watched):.1f} sigmas"
     )
@@ -62,11 +61,9 @@ def show_signals(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watch
     for signal in SIGNALS:
         of = [w for w in weighed if w.robot == signal]
         seen = [w for w in watched if w.robot == signal]
-        squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in of if w.after == t]) for t in TIMES]
-        errors = " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares)
         unnoticed = f"{sum(len(w.unnoticed) for w in seen)} of {sum(w.changes for w in seen)}"
         wrong, worst = sum(len(w.false_events) for w in seen), max(w.worst for w in seen)
-        rows.append([signal, errors, *_held(of)[:2], f"{worst:.1f}", str(wrong), unnoticed])
+        rows.append([signal, _rmse(of), *_held(of)[:2], f"{worst:.1f}", str(wrong), unnoticed])
     minutes = sum(w.duration for w in watched) / 60.0 / len(SIGNALS)
     columns = ("signal", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas", "false events", "missed")
     console().print(table(f"{robot}: {minutes:.0f} minutes of each signal, 0.1 to 3 kg", columns, rows))
@@ -77,17 +74,28 @@ def show_random(weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
     rows = []
     for kind in dict.fromkeys(w.kind for w in weighed):
         of = [w for w in weighed if w.kind == kind]
-        squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in of if w.after == t]) for t in TIMES]
-        rows.append([kind, " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares), *_held(of)])
+        rows.append([kind, _rmse(of), *_held(of)])
     minutes, lost = sum(w.duration for w in watched) / 60.0, [m for w in watched for m in w.unnoticed]
     columns = ("after a", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
     console().print(table(f"{len(watched)} random scenarios, {minutes:.0f} minutes", columns, rows))
-    wrong, changes = [kind for w in watched for _, kind in w.false_events], sum(w.changes for w in watched)
-    kinds = ", ".join(f"{wrong.count(kind)} {kind}" for kind in sorted(set(wrong)))
+    (false, kinds), changes = _false_events(watched), sum(w.changes for w in watched)
+    light = sum(m < LIGHT for m in lost)
     console().print(
-        f"{10.0 * len(wrong) / minutes:.1f} false events in ten minutes ({kinds}); of {changes} picks and releases not "
-        f"noticed: {sum(m < LIGHT for m in lost)} of less than {LIGHT:g} kg, {sum(m >= LIGHT for m in lost)} others"
+        f"{10.0 * false / minutes:.1f} false events in ten minutes ({kinds}); of {changes} picks and releases, {light} "
+        f"of less than {LIGHT:g} kg and {len(lost) - light} others not noticed within {PATIENCE:g} s; "
+        f"worst at any second {max(w.worst for w in watched):.1f} sigmas"
     )
+
+
+def _rmse(weighed: Sequence[Weighed]) -> str:
+    squares = [np.mean([w.errors[ESTIMATOR] ** 2 for w in weighed if w.after == t]) for t in TIMES]
+    return " / ".join(f"{1e3 * np.sqrt(square):.0f}" for square in squares)
+
+
+def _false_events(watched: Sequence[Watched]) -> tuple[int, str]:
+    """How many, and how many of each kind."""
+    kinds = [kind for w in watched for _, kind in w.false_events]
+    return len(kinds), ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
 
 
 def _held(weighed: Sequence[Weighed]) -> tuple[str, str, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that nobody has planned, on arms and by signals that nobody has chosen: `scenario(seed)`.
+"""Random work on random arms, reported by random signals: `scenario(seed)`.
 
 Objects of 0.12 to 2.5 kg come and go at once or within half a second, at rest or in motion, one on top of another or in
 its place; somebody pushes the arm with 6 to 30 N, in any direction, whether it holds something or not.

@@ -412,7 +412,7 @@ class ChangeDetector:
         payload = self._payload_change(int(slots[0]), state)
         if present_lead is not None:
             lead = present_lead
-        possibility = self._possibility(payload, least_mass)
+        possibility = self._possibility(payload, least_mass)  # what was carried may have been estimated too low
         if possibility < -CLEAR and (self.pending is None or lead + possibility < CLEAR):
             lead = -math.inf
         if self.pending is not None:

@@ -87,6 +87,6 @@ def test_what_comes_slowly_and_goes_again_is_not_there_any_more(panda, mass):
     _, estimates = followed(panda, motion, torques(panda, motion) + share[:, None] * load + noise)
     found = [estimate.event for estimate in estimates if estimate.event]
     assert [event.kind for event in found] == ["load", "release"]
-    assert found[1].stamp == pytest.approx(3.5, abs=0.8)
+    assert 3.5 < found[1].stamp < 4.0, "the filters need 0.2 s, and what is seen for 0.2 s is no noise"
     assert abs(estimates[-1].mass) < 2.0 * estimates[-1].std[0] < 0.4
     assert estimates[-1].status == "standing still, holding"
