@@ -12,6 +12,7 @@ The joints give way under a load as those of a controlled arm do, so that a pick
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,6 +50,7 @@ WAY_SPEED = 1.0  # rad/s, |dq| of the public log, on which the correlation times
 COMPLIANCE, BANDWIDTH = 2e-4, 40.0  # rad/(N m) and rad/s: how a joint gives way under a load
 SHARE = 0.5  # of the limits of velocity and acceleration
 HAND = (0.0, 0.0, 0.1)  # m, in flange axes: where an empty hand is pushed
+FRANKA_HAND = InertialParameters(0.73, np.array([-0.01, 0.0, 0.03]), np.diag([0.001, 0.0025, 0.0017]))  # its body
 LINE, LINE_SPEED, PULL, LIFT = 0.15, 0.25, 13.0, 20.0  # m, m/s, N, N
 MASSES = (1.0, 0.3, 1.0, 2.0, 1.0, 0.1, 1.0, 3.0, 1.0, 0.5)  # kg
 HAPPENINGS = ("none", "reoriented", "poured", "pulled", "lifted")
@@ -148,19 +150,32 @@ def drawn_arm(robot: RobotModel, rng: np.random.Generator, scale: float = 1.0) -
 
 
 def cycles(
-    robot: RobotModel | str, seed: int, count: int = 10, *, arm: Arm | None = None, at_rest: float = AT_REST
-) -> Recording:
+    robot: RobotModel | str, seed: int, count: int = 10, *, arm: Arm | None = None, at_rest: float = AT_REST,
+    heaviest: float = math.inf,
+) -> Recording:  # fmt: skip
     """`count` cycles on the arm of a seed: ten seconds each.
 
     arm: another one than that of the seed. at_rest: share of the residual that moves on with time; 1 for all of it.
+    heaviest: kg, of the objects.
     """
     model = pdr.load_robot(robot) if isinstance(robot, str) else robot
     rng = np.random.default_rng([seed, 24])
     arm = arm or drawn_arm(model, rng)
     work = Work(model, rng)
     for k in range(count):
-        work.cycle(MASSES[k % len(MASSES)], HAPPENINGS[k % len(HAPPENINGS)], (1.0, 0.3)[k % 2], handed=k % 5 == 2)
+        mass = min(MASSES[k % len(MASSES)], heaviest)
+        work.cycle(mass, HAPPENINGS[k % len(HAPPENINGS)], (1.0, 0.3)[k % 2], handed=k % 5 == 2)
     return work.recorded(f"{model.name}, arm {seed}, cycles", arm, at_rest)
+
+
+def undeclared(robot: RobotModel | str, seed: int, count: int = 10, *, at_rest: float = AT_REST) -> Recording:
+    """`cycles` of an arm with Franka's hand on its flange, of which its model `robot` does not know."""
+    model = pdr.load_robot(robot) if isinstance(robot, str) else robot
+    arm = drawn_arm(model, np.random.default_rng([seed, 24]))
+    arm = replace(arm, robot=arm.robot.with_payload(FRANKA_HAND))
+    r = cycles(model, seed, count, arm=arm, at_rest=at_rest, heaviest=2.0)
+    happenings = tuple(replace(h, payload=h.payload + FRANKA_HAND) for h in r.happenings)
+    return replace(r, truth=r.truth + FRANKA_HAND.vector, happenings=happenings)
 
 
 def empty(

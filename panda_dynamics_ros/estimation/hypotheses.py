@@ -24,6 +24,9 @@ A change is announced, and taken for a fact, once it is clear. A ramp may take s
 suspected. With `CHANGES` as the prior rate its Bayes factor becomes a probability, and the estimate is the mixture of
 the states without and with it. Ramps stand for jumps that were not clear in time as well. Picks that are too light to
 become clear are process noise of the payload (`unnoticed_variance`).
+
+The state keeps what was carried before the last change, and the least of all before: what is released leaves one of
+them, and what is picked up may be one. A release that leaves something else may go on, as where something is poured.
 """
 
 import math
@@ -57,8 +60,10 @@ change in an hour has the odds e^11. Log Bayes factor between payload and contac
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
-EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
-"""Prior odds that nothing is carried: before a pick and after a release, and at the start; kg, one sigma of nothing."""
+EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
+"""Prior odds that the hand was empty before a pick, and that a release leaves what was carried before; that nothing is
+carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
+probability that a release leaves less than all that was carried before, as where a tool is taken off."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
 LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
@@ -222,6 +227,17 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
+def are_the_same(difference: FloatArray, covariance: FloatArray, shares: FloatArray, odds: float) -> float:
+    """Probability that two payloads are the same, which has the prior `odds`, by the density of (m, m c) at zero.
+
+    difference, covariance: of their vectors (10,), as known. shares: (10,), prior standard deviations per kg.
+    """
+    k, n = slice(0, MOMENTS), NOTHING**2 * np.eye(MOMENTS)
+    D, S = difference[k] / shares[k], covariance[k, k] / np.outer(shares[k], shares[k]) + n
+    misfit = 0.5 * float(D @ np.linalg.solve(S, D) + np.linalg.slogdet(S)[1])
+    return 1.0 / (1.0 + math.exp(min(misfit, 50.0)) * float(np.mean(SIZES ** -float(MOMENTS))) / odds)
+
+
 @dataclass(frozen=True, eq=False)
 class Change:
     """A change, as far as it is known.
@@ -247,34 +263,33 @@ class Change:
     before_covariance: FloatArray
     before_cross: FloatArray
 
-    @property
-    def fits(self) -> bool:
-        """Whether a jump or a ramp explains what was seen since."""
-        return self.misfit < 1.0
-
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], is_known: bool) -> GaussianState:
+    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], first: int) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as ten more entries.
 
-        Was something carried before a pick, or is after a release? See `nothing_is_carried`: both answers count
-        by their probability, unless it `is_known` to be something.
+        The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
+        what its release leaves. The least of them may be nothing, an empty hand. All answers count by their
+        probability. The second result: whether it is rather one of the past, or nothing, than something new.
 
-        A gain g of all torques makes (1 + g) Y delta of a jump delta, so that what was found is (1 + g) delta. `gain`:
-        place of g in the state, and its one sigma.
+        gain: place of the common gain g in the state, and its one sigma. It makes (1 + g) Y delta of a jump delta, so
+        that what was found is (1 + g) delta.
         """
         N, (k, sigma) = len(self.state.mean), gain
         P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
-        state, past = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
-        if not is_known:
-            place = past if self.kind == PICK else THETA
-            mass, variance = state.mean[place.start], state.covariance[place.start, place.start]
-            empty = nothing_is_carried(float(mass), float(variance), EMPTY_ODDS)
-            without = state.conditioned(place, np.zeros(PARAMETERS), payload_std * (NOTHING / payload_std[0]))
-            state = state.mixed(without, empty)
-        jump = state.mean[THETA] - state.mean[past]
+        state, before = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
+        jump = state.mean[THETA] - state.mean[before]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
         state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
-        return state
+        shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
+        past = [slice(place, place + PARAMETERS) for place in range(first, N, PARAMETERS)]
+        base = min(past, key=lambda other: state.mean[other.start]) if past else THETA if is_release else before
+        empty = nothing_is_carried(state.mean[base.start], state.covariance[base.start, base.start], EMPTY_ODDS)
+        state, new = state.mixed(state.conditioned(base, NOTHING * shares), empty), 1.0 - empty * (base is THETA)
+        for other in past:
+            difference, covariance, _ = state.difference(THETA, other)
+            same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
+            state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
+        return state, new < 0.5
 
 
 def _filtered_time(pole: float, t: FloatArray) -> FloatArray:
@@ -313,7 +328,8 @@ class ChangeDetector:
         self._least = np.repeat((EVIDENCE, -self._prior), (self._jumps, ramps))
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
-        self._X = np.zeros((PARAMETERS + n + errors, columns, slots))
+        self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
+        self._X = np.zeros((self._pasts, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
         self._age, self._past, self._followed = np.full(slots, math.inf), np.zeros(slots), 0.0
@@ -345,7 +361,7 @@ class ChangeDetector:
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
                     self._start(place.start + int(np.argmax(self._age[place])), regression)
-        alive, pole = self._alive, regression.pole
+        alive, pole = np.flatnonzero(self._age < math.inf), regression.pole
         jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
         phase = pole * (self._age + self._past)[jumps]
         self._response[jumps] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
@@ -357,10 +373,6 @@ class ChangeDetector:
             alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
             regressors, self._response, self._X, self._L, self._v, self._chi,
         )  # fmt: skip
-
-    @property
-    def _alive(self) -> np.ndarray:
-        return np.flatnonzero(self._age < math.inf)
 
     def _start(self, slot: int, regression: MomentumRegression) -> None:
         """Let `slot` stand for a change now."""
@@ -386,7 +398,8 @@ class ChangeDetector:
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._places[1]]
             ramps[touched | (ramps < still)] = math.inf
-        alive, self._settles = self._alive, (still > 0.0) & (still <= PASSED + self._age)  # after a stop
+        alive = np.flatnonzero(self._age < math.inf)
+        self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         log_bayes_factors(
             alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
             self._evidence,
@@ -500,18 +513,31 @@ class ChangeDetector:
         )  # fmt: skip
 
     def _possibility(self, change: Change, least_mass: float) -> float:
-        """Log probability that the mass can change so; see `log_possibility`."""
-        before, after = float(change.before[0]) - least_mass, float(change.state.mean[0]) - least_mass
-        variance, std = float(change.before_covariance[0, 0]), math.sqrt(change.state.covariance[0, 0])
-        return log_possibility(before, math.sqrt(variance), after, std, self._max_mass)
+        """Log probability that the mass can change so; see `log_possibility`.
+
+        What is left is the least that was carried before, and more; seldom less.
+        """
+        state, P = change.state, change.state.covariance
+        before, after = float(change.before[0]), float(state.mean[0])
+        variances = np.array([change.before_covariance[0, 0], P[0, 0]])
+        possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
+        k = min(range(self._pasts, len(state.mean), PARAMETERS), key=lambda place: state.mean[place], default=0)
+        least = float(state.mean[k])
+        if k == 0 or least > before:
+            return possible
+        variances += P[k, k] - 2.0 * np.array([change.before_cross[k, 0], P[0, k]])
+        usual = log_possibility(before - least, after - least, variances, self._max_mass)
+        return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
 
 
-def log_possibility(before: float, before_std: float, after: float, after_std: float, max_mass: float) -> float:
+def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
     """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    Masses in kg, with their one sigma. It is -inf of a change that is too small, or a release of what is not held.
+    Masses in kg, with their `variances` (2,). It is -inf of a change that is too small, or a release of what is not
+    held.
     """
-    jump, scale = after - before, math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
+    (before_std, after_std), jump = np.sqrt(np.maximum(variances, 0.0)), after - before
+    scale = math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
     if abs(jump) < LIGHTEST or (jump < 0.0 and before < max(LIGHTEST, 2.0 * before_std)):
         return -math.inf
     return math.log(max(0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale), 1e-300))

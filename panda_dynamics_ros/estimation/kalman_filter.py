@@ -38,11 +38,19 @@ class GaussianState:
         place = np.r_[0 : len(self.mean), THETA]
         return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
 
-    def conditioned(self, place: slice, value: FloatArray, std: FloatArray) -> GaussianState:
-        """Given that the entries at `place` are `value` to within `std`."""
-        cross = self.covariance[:, place]
-        gain = np.linalg.solve(self.covariance[place, place] + np.diag(std**2), cross.T).T
-        return GaussianState(self.mean + gain @ (value - self.mean[place]), self.covariance - gain @ cross.T)
+    def difference(self, place: slice, other: slice | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of the entries at `place` less those at `other` (None: zero): mean, covariance, and that with the state."""
+        mean, cross = self.mean[place], self.covariance[:, place]
+        if other is None:
+            return mean, cross[place], cross
+        cross = cross - self.covariance[:, other]
+        return mean - self.mean[other], cross[place] - cross[other], cross
+
+    def conditioned(self, place: slice, std: FloatArray, other: slice | None = None) -> GaussianState:
+        """Given that the entries at `place` are those at `other` (None: zero) to within `std`."""
+        mean, covariance, cross = self.difference(place, other)
+        gain = np.linalg.solve(covariance + np.diag(std**2), cross.T).T
+        return GaussianState(self.mean - gain @ mean, self.covariance - gain @ cross.T)
 
     def mixed(self, other: GaussianState, share: float) -> GaussianState:
         """The Gaussian of the same mean and covariance as the mixture with `other`, of the probability `share`.

@@ -41,9 +41,9 @@ from panda_dynamics_ros.estimation.hypotheses import (
     CHANGES,
     CLEAR,
     CONTACT,
-    EVIDENCE,
     LOAD,
     MOMENTS,
+    NOTHING,
     PASSED,
     PICK,
     RAMP_LIFETIME,
@@ -52,6 +52,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     START_ODDS,
     Change,
     ChangeDetector,
+    are_the_same,
     log_possibility,
     nothing_is_carried,
 )
@@ -77,15 +78,13 @@ ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 @dataclass
 class _Happening:
-    """The last change of the payload that was adopted: what was known before, and s of motion since."""
+    """The last change of the payload that was adopted, and s of motion since."""
 
     kind: str
     onset: float
-    before: GaussianState
     moved: float = 0.0
     decided: bool = False
-    is_clear: bool = False  # whether the torques have told it from no change
-    gone: float = 0.0  # s, for which they have been those of no change since
+    gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
 
 @dataclass
@@ -122,11 +121,7 @@ class _Row(NamedTuple):
         """By how much y departs from what `state` expects, (n,), and its covariance; `std` (n,) is added to it."""
         n, own, first = len(self.y), self.A.shape[1] - self.shared, PARAMETERS + len(self.y)
         H = np.zeros((n, len(state.mean)))
-        H[:, THETA], H[:, PARAMETERS:first], H[:, first : first + self.shared] = (
-            self.Y,
-            np.eye(n),
-            self.A[:, : self.shared],
-        )
+        H[:, : first + self.shared] = np.hstack((self.Y, np.eye(n), self.A[:, : self.shared]))
         for i in range(n):
             k = first + self.shared + own * i
             H[i, k : k + own] = self.A[i, self.shared :]
@@ -207,7 +202,8 @@ class PayloadEstimator:
         self._settle_pending()
         payload = self._state.mean[THETA].copy()
         self._tare += payload
-        self._state.mean[THETA] -= payload
+        for place in (0, *range(self._phi.stop, len(self._state.mean), PARAMETERS)):
+            self._state.mean[place : place + PARAMETERS] -= payload
         self._last = None
         self._history.clear()
         self._estimate = self._published(self._estimate.status)
@@ -261,11 +257,6 @@ class PayloadEstimator:
         return float(self._present.mean[0])
 
     @property
-    def noise_ratio(self) -> FloatArray:
-        """Standard deviation (n,) of the disturbance, in units of its prior's."""
-        return self._noise.ratio.copy()
-
-    @property
     def residual(self) -> FloatArray:
         """(n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle."""
         return self._residual
@@ -289,11 +280,11 @@ class PayloadEstimator:
             return self._state
         if change is not self._seen[0]:
             if pending is None:
-                adopted = self._state.mixed(self._adopted(change), probability)
+                adopted = self._state.mixed(self._adopted(change)[0], probability)
             elif pending.kind == CONTACT:
-                adopted = pending.state if pending.fits else self._before(self._stamp - pending.age)
+                adopted = pending.state if pending.misfit < 1.0 else self._before(self._stamp - pending.age)
             else:
-                adopted = self._adopted(pending)
+                adopted, _ = self._adopted(pending)
                 place = np.arange(MOMENTS)  # what comes on gradually may become any payload
                 std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
                 adopted.covariance[place, place] += std**2
@@ -409,9 +400,6 @@ class PayloadEstimator:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
         state = predict(self._state, decay, std)
-        flowing = self._last if self._stamp < self._flow_end + PASSED else None
-        if flowing is not None:
-            flowing.before = predict(flowing.before, decay, std)
         P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
         if self._stamp < self._flow_end:
@@ -433,17 +421,15 @@ class PayloadEstimator:
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
-        pending, lead = self._detector.pending, None
-        if pending is not None:
-            payload, contact = self._evidence(row, self._before(self._stamp - pending.age))
-            lead = payload - contact
+        pending = self._detector.pending
+        lead = None if pending is None else self._lead(row, self._before(self._stamp - pending.age))
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
-        elif flowing is not None and flowing is self._last and self._detector.pending is None:
-            event = self._look_at_flow(flowing, dt, row) or event
+        elif self._last is not None and self._stamp < self._flow_end + PASSED and self._detector.pending is None:
+            event = self._look_at_flow(self._last, dt) or event
         carried = self._present.mean[THETA] + tare
         self._residual = y - Y @ carried
         pending = self._detector.pending
@@ -473,9 +459,10 @@ class PayloadEstimator:
 
     # ---- changes
 
-    def _evidence(self, row: _Row, before: GaussianState) -> tuple[float, float]:
-        """Log Bayes factors of a payload, and of a contact, against no change since the state was `before`."""
-        return self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+    def _lead(self, row: _Row, before: GaussianState) -> float:
+        """Log Bayes factor of a payload against a contact since the state was `before`."""
+        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+        return payload - contact
 
     def _before(self, onset: float) -> GaussianState:
         """The state before a change."""
@@ -528,51 +515,40 @@ class PayloadEstimator:
             self._state = self._present
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
-                self._touch = _Touch(onset, before, self._opened(self._with_past(before)))
+                self._touch = _Touch(onset, before, self._opened(before.with_past()))
         else:
-            if change.fits:
-                self._state = self._without_past(self._adopted(change), onset)
-            else:  # it comes on gradually: what was learnt meanwhile is wrong
+            state, is_past = self._adopted(change)
+            is_gradual = change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
+            if is_gradual:  # what was learnt meanwhile is wrong
+                before = self._before(onset - PASSED)
                 self._return_to(before)
-                self._state = self._opened(self._with_past(before))
-                self._remember(onset)
-            if change.is_ramp or not change.fits:  # more may follow
+                state = self._opened(before.with_past())
+            self._state = self._remember(state, onset)
+            if change.is_ramp or is_gradual:  # more may follow
                 self._flow_end = self._stamp + FLOW
-            self._touch, self._last = None, _Happening(self._found, onset, before)
+            self._touch, self._last = None, _Happening(self._found, onset)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
 
-    def _adopted(self, change: Change) -> GaussianState:
-        """The state after a change of the payload.
-
-        What was picked up is carried until it is put down, and what is put down little by little is poured.
-        """
-        last, is_known = self._last, False
-        if last is not None and change.kind == PICK:
-            is_known = last.kind in (PICK, LOAD)
-        elif last is not None:
-            is_known = last.kind == RELEASE and self._stamp - change.age - last.onset < FLOW
-        return change.adopted(self.options.prior_std, self._gain, is_known)
-
-    def _without_past(self, state: GaussianState, onset: float) -> GaussianState:
-        """The state after a change, without the payload before it, which are its last entries."""
-        self._remember(onset)
-        if self.keeps_past:
-            return state
-        size = len(state.mean) - PARAMETERS
-        return GaussianState(state.mean[:size].copy(), state.covariance[:size, :size].copy())
+    def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
+        return change.adopted(self.options.prior_std, self._gain, self._phi.stop)
 
     def _return_to(self, state: GaussianState) -> None:
         """Go on from an earlier state: what has changed since then has not."""
         self._state = state.copy()
         del self.changes[(len(state.mean) - self._phi.stop) // PARAMETERS :]
 
-    def _remember(self, onset: float) -> None:
-        """Note a change in `changes`, where the past is kept."""
+    def _remember(self, state: GaussianState, onset: float) -> GaussianState:
+        """The state after a change, whose past payloads are the least and the last one; all, and `changes`, if kept."""
         if self.keeps_past:
             onset = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
+            return state
+        first, size = self._phi.stop, len(state.mean) - PARAMETERS
+        least = min(range(first, size, PARAMETERS), key=lambda place: state.mean[place], default=size)
+        place = np.r_[0:first, least : min(least + PARAMETERS, size), size : size + PARAMETERS]
+        return GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
 
     @property
     def _is_undecided(self) -> bool:
@@ -581,10 +557,6 @@ class PayloadEstimator:
         if pending is not None:
             return self._found == LOAD
         return last is not None and last.kind == LOAD and not last.decided
-
-    def _with_past(self, state: GaussianState) -> GaussianState:
-        """The state before a change, with its payload once more where the past is kept."""
-        return state.with_past() if self.keeps_past else state
 
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
@@ -595,53 +567,53 @@ class PayloadEstimator:
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
-        n = self.robot.n
-        consistent = n + CONSISTENT * math.sqrt(2.0 * n)
+        consistent = self.robot.n + CONSISTENT * math.sqrt(2.0 * self.robot.n)
         touch.back = touch.back + dt if row.surprise(touch.untouched) < consistent else 0.0
         if row.surprise(touch.loaded) > consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
-        touch.loaded, _ = correct(touch.loaded, *row, np.ones(n))
-        touch.lead = -math.inf
-        if self._is_weight(touch.untouched, touch.loaded):
-            payload, contact = self._evidence(row, touch.untouched)
-            touch.lead = payload - contact
+        touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
+        is_weight = self._is_weight(touch.untouched, touch.loaded)
+        touch.lead = self._lead(row, touch.untouched) if is_weight else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
-        lasts = self._stamp - touch.onset > LONGEST
-        if self._detector.pending is not None or (touch.back < BACK and touch.weighs < PASSED and not lasts):
+        is_over = touch.back >= BACK or touch.weighs >= PASSED
+        if self._detector.pending is not None or not (is_over or self._stamp - touch.onset > LONGEST):
             return None
         event, self._touch = None, None
-        if touch.back < BACK and touch.weighs < PASSED:  # what lasts is no touch, and may hide a payload
+        if not is_over:  # what lasts is no touch, and may hide a payload
             self._state = self._state.mixed(touch.loaded, touch.probability)
             return None
         self._return_to(touch.untouched)
         if touch.back < BACK:  # what seemed to touch the arm, or came with a touch, is a payload
             is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
-            event, self._state = self._event(PICK if is_more else RELEASE, touch.onset), touch.loaded
-            self._remember(touch.onset)
-            self._last = _Happening(self._found, touch.onset, touch.untouched)
+            event = self._event(PICK if is_more else RELEASE, touch.onset)
+            self._state = self._remember(touch.loaded, touch.onset)
+            self._last = _Happening(self._found, touch.onset)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
         return event
 
-    def _look_at_flow(self, last: _Happening, dt: float, row: _Row) -> ChangeEvent | None:
-        """End a change that came on gradually, and whose torques have gone again, and return the event of that."""
-        payload, _ = self._evidence(row, last.before)
-        last.is_clear = last.is_clear or payload > EVIDENCE
-        last.gone = last.gone + dt if last.is_clear and payload < 0.0 else 0.0
+    def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
+        """End a change that came on gradually, and has gone again, and return the event of that."""
+        size, prior = len(self._state.mean), self.options.prior_std
+        past = slice(size - PARAMETERS, size)
+        difference, covariance, _ = self._state.difference(THETA, past)
+        same = are_the_same(difference, covariance, prior / prior[0], START_ODDS)
+        last.gone = 0.0 if same < 0.05 else last.gone + dt if same > 0.95 else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
-        self._return_to(last.before)
+        state = self._state.conditioned(THETA, prior * (NOTHING / prior[0]), past)
+        self._return_to(GaussianState(state.mean[: past.start], state.covariance[: past.start, : past.start]))
         self._flow_end, self._last = -math.inf, None
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart(size=past.start)
         self._history.clear()
         return self._event(PICK if last.kind == RELEASE else RELEASE, self._stamp - last.gone)
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""
         before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
-        held_std, std = (math.sqrt(state.covariance[0, 0]) for state in (untouched, loaded))
-        possibility = log_possibility(before, held_std, after, 0.0, self.options.max_mass)
-        return abs(after - before) > 2.0 * std and possibility > -CLEAR
+        held, variance = (float(state.covariance[0, 0]) for state in (untouched, loaded))
+        possibility = log_possibility(before, after, np.array([held, 0.0]), self.options.max_mass)
+        return abs(after - before) > 2.0 * math.sqrt(variance) and possibility > -CLEAR
 
     # ---- what is said
 
@@ -672,7 +644,7 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
-            other = pending.before if pending else last.before.mean[THETA] if last else other
+            other = pending.before if pending else state.mean[-PARAMETERS:]
         elif touch is not None:  # it may also hide a change
             other, share = touch.loaded.mean[THETA], touch.probability
             changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))

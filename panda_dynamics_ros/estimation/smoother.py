@@ -68,7 +68,7 @@ def _segments(
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
     nothing = np.zeros(PARAMETERS)
     for k in sorted(empty):
-        state = state.conditioned(places[k], nothing, nothing)
+        state = state.conditioned(places[k], nothing)
     found = []
     for k, place in enumerate(places):
         mean, P = state.mean[place].copy(), state.covariance[place, place].copy()

@@ -11,7 +11,7 @@ import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
 from benchmarks.cycle.methods import Rows
 from benchmarks.cycle.random_work import scenario
-from benchmarks.cycle.recordings import PULL, Arm, Work, cycles, drawn_arm, object_of, steady
+from benchmarks.cycle.recordings import PULL, Arm, Work, cycles, drawn_arm, object_of, steady, undeclared
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.robot import Friction, ResidualModel
@@ -200,3 +200,15 @@ def test_random_work_keeps_to_the_arm(panda):
     # The wrench acts 0.1 m in front of the flange; joints give way by 0.2 mrad/(N m) and friction may turn round.
     force = np.linalg.pinv(panda.jacobian(r.q[1750]).T) @ -change
     assert force[2] == pytest.approx(-20.0, abs=3.0)
+
+
+@pytest.mark.parametrize("robot", ["panda", "fr3"])
+def test_a_hand_that_nobody_declared_stays_known(robot):
+    """While objects come and go, are poured at rest and lifted: the filter has no other name for it than a payload."""
+    r = undeclared(robot, 500, 6)
+    monitor = pdr.ArmMonitor(r.robot)
+    for k, estimate, _ in monitor.update_rows(r.stamp, r.q, r.dq, r.tau).estimates:
+        if not any(h.begin < estimate.stamp < h.end + 1.0 for h in r.happenings):
+            assert abs(estimate.mass - r.truth[k, 0]) < 4.0 * estimate.std[0], estimate.stamp
+    errors = monitor.payload_estimator.arm_errors  # the arm's gains differ by .5 % from joint to joint
+    assert abs(errors.common_gain[0]) < 0.02

@@ -6,6 +6,7 @@ from math import erfc
 import numpy as np
 import pytest
 from motion import coloured, sinusoids, torques
+from scipy.stats import multivariate_normal
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
@@ -127,18 +128,38 @@ def test_evidence_counts_less_where_nothing_explains_the_innovations():
     assert tempered(15.0, loud)[0] == pytest.approx(15.0 * share, rel=0.02)
 
 
-@pytest.mark.parametrize(("before", "std"), [(0.0, 0.05), (0.1, 0.1), (0.5, 0.05)])
-def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, std):
-    """Nothing, or as much as was believed: by Bayes' rule on the mass, and by conditioning on nothing."""
-    size, k, sigma = 10 + N + ERRORS, 10 + N + SHARED - 1, 0.015
+GAIN = 10 + N + SHARED - 1, 0.015
+"""Place of the common gain in the state, and its one sigma."""
+
+
+def a_change(kind, mean, P):
+    """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries, and
+    the joint Gaussian in which what was found is (1 + g) delta, to first order."""
+    size, (k, sigma), T = len(mean) - 10, GAIN, np.eye(len(mean))
+    state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
+    change = Change(kind, 0.5, np.ones(10), state, 0.1, False, mean[size:], P[size:, size:], P[:size, size:])
+    T[THETA, k] -= sigma * (mean[THETA] - mean[size:])
+    moved = mean.copy()
+    moved[THETA] -= sigma * mean[k] * (mean[THETA] - mean[size:])
+    return change, GaussianState(moved, T @ P @ T.T)
+
+
+def joint_gaussian(rng, size):
+    """Mean and covariance of a state of `size` entries and the payload before."""
     root = rng.normal(size=(size + 10, size + 10)) * np.r_[0.1 * np.ones(size), np.full(10, 0.02)]
-    P, mean = root.T @ root / size, 0.1 * rng.normal(size=size + 10)
+    return 0.1 * rng.normal(size=size + 10), root.T @ root / size
+
+
+@pytest.mark.parametrize(("before", "std"), [(0.0, 0.05), (0.1, 0.1), (0.5, 0.05)])
+def test_a_first_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, std):
+    """Nothing, or as much as was believed: by Bayes' rule on the mass, and by conditioning on nothing."""
+    size = 10 + N + ERRORS
+    mean, P = joint_gaussian(rng, size)
     P[size, :] *= std / np.sqrt(P[size, size])
     P[:, size] = P[size, :]
     P[size, size] = std**2
     mean[size] = before
-    state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
-    change = Change("pick", 0.5, np.ones(10), state, 0.1, False, mean[size:], P[size:, size:], P[:size, size:])
+    change, whole = a_change("pick", mean, P)
     least = PAYLOAD_STD * (NOTHING / PAYLOAD_STD[0])
 
     def density_at_zero(mean, std):
@@ -149,15 +170,40 @@ def test_a_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, st
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
-    whole = GaussianState(mean, P)
-    expected = whole.mixed(whole.conditioned(slice(size, size + 10), np.zeros(10), least), empty)
-    jump = expected.mean[THETA] - expected.mean[size:]
-    T = np.eye(size + 10)  # what was found is (1 + g) delta, to first order
-    T[THETA, k] -= sigma * jump
-    found = change.adopted(PAYLOAD_STD, (k, sigma), is_known=False)
-    np.testing.assert_allclose(found.mean, T @ expected.mean, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found.covariance, T @ expected.covariance @ T.T, rtol=1e-8, atol=1e-12)
+    expected = whole.mixed(whole.conditioned(slice(size, size + 10), least), empty)
+    found, is_past = change.adopted(PAYLOAD_STD, GAIN, size)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
     assert {0.0: empty > 0.99, 0.1: 0.5 < empty < 0.999, 0.5: empty < 1e-6}[before]
+    assert not is_past, "what is picked up is new"
+
+
+@pytest.mark.parametrize("off", [0.0, 0.05, 0.5])
+def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng, off):
+    """0.7 kg of a hand, known to 0.1 kg: after a release the same, or `off` kg more, whose difference is known well."""
+    size, std = 20 + N + ERRORS, 0.02
+    first = size - 10
+    mean, P = joint_gaussian(rng, size)
+    hand = np.array([0.7, 0.01, 0.0, 0.03, *[0.002] * 6])
+    P[first:size, :], P[:, first:size] = P[THETA], P[:, THETA]  # but for the difference it is the payload of now
+    P[first:size, first:size] = P[THETA, THETA]
+    P[THETA, THETA] += np.diag((std * PAYLOAD_STD / PAYLOAD_STD[0]) ** 2)
+    mean[first:size] = hand
+    mean[THETA] = hand + off * PAYLOAD_STD / PAYLOAD_STD[0]
+    mean[size:] = 2.0 * hand
+    change, whole = a_change("release", mean, P)
+    found, is_past = change.adopted(PAYLOAD_STD, GAIN, first)
+    T, shares = np.eye(10, size + 10) - np.eye(10, size + 10, first), PAYLOAD_STD / PAYLOAD_STD[0]
+    difference, covariance = ((T @ whole.mean) / shares)[:4], T @ whole.covariance @ T.T / np.outer(shares, shares)
+    density = multivariate_normal(difference, covariance[:4, :4] + NOTHING**2 * np.eye(4)).pdf(np.zeros(4))
+    prior = np.mean([multivariate_normal(np.zeros(4), size**2 * np.eye(4)).pdf(np.zeros(4)) for size in SIZES])
+    same = EMPTY_ODDS * density / (EMPTY_ODDS * density + prior)
+    expected = whole.mixed(whole.conditioned(THETA, NOTHING * shares, slice(first, size)), same)
+    # That the hand is nothing, seven of its standard deviations away, has the probability 1e-8.
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-4, atol=1e-6)
+    assert is_past == (off < 0.1)
+    assert {0.0: same > 0.99, 0.05: same > 0.5, 0.5: same < 1e-6}[off]
 
 
 def test_a_mixture_has_the_moments_of_both(rng):

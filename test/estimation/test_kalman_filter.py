@@ -89,14 +89,16 @@ def test_a_prediction_changes_the_disturbance_alone(data):
     np.testing.assert_allclose(after.covariance, F @ before.covariance @ F.T + Q, rtol=1e-13, atol=1e-18)
 
 
-def test_conditioning_is_bayes_rule(data):
-    state, place, value, std = filtered(*data), slice(2, 5), np.array([0.1, -0.2, 0.05]), np.array([0.01, 0.0, 0.1])
-    P, H = state.covariance, np.eye(len(state.mean))[place]
+@pytest.mark.parametrize("other", [None, slice(6, 9)])
+def test_conditioning_is_bayes_rule(data, other):
+    state, place, std = filtered(*data), slice(2, 5), np.array([0.01, 0.0, 0.1])
+    P, rows = state.covariance, np.eye(len(state.mean))
+    H = rows[place] if other is None else rows[place] - rows[other]
     gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + np.diag(std**2))
-    found = state.conditioned(place, value, std)
-    np.testing.assert_allclose(found.mean, state.mean + gain @ (value - H @ state.mean), rtol=1e-10, atol=1e-13)
+    found = state.conditioned(place, std, other)
+    np.testing.assert_allclose(found.mean, state.mean - gain @ H @ state.mean, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(found.covariance, P - gain @ H @ P, rtol=1e-8, atol=1e-13)
-    assert found.mean[3] == pytest.approx(value[1]), "what is certain is so"
+    assert (H @ found.mean)[1] == pytest.approx(0.0, abs=1e-12), "what is certain is so"
 
 
 def test_standing_still_teaches_nothing_twice(data):
