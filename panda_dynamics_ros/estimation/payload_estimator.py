@@ -41,7 +41,6 @@ from panda_dynamics_ros.estimation.hypotheses import (
     CHANGES,
     CLEAR,
     CONTACT,
-    EMPTY_ODDS,
     LOAD,
     MOMENTS,
     NOTHING,
@@ -597,8 +596,8 @@ class PayloadEstimator:
         """End a change that came on gradually, and has gone again, and return the event of that."""
         prior, past = self.options.prior_std, slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
         difference, covariance, _ = self._state.difference(THETA, past)
-        same = are_the_same(difference, covariance, prior / prior[0], EMPTY_ODDS)
-        last.gone = 0.0 if same < 0.05 else last.gone + dt if same > 0.5 else min(last.gone, 0.0)
+        same = are_the_same(difference, covariance, prior / prior[0], START_ODDS)
+        last.gone = 0.0 if same < 0.05 else last.gone + dt if same > 0.95 else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
         state = self._state.conditioned(THETA, prior * (NOTHING / prior[0]), past)
