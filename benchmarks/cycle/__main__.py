@@ -33,7 +33,7 @@ def show(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> 
     one = [w for w in picks if w.mass == 1.0]
 
     def errors(part: Sequence[Weighed], method: str) -> str:
-        return " / ".join(f"{1e3 * median(part, method, t):.0f}" for t in TIMES)
+        return " / ".join(f"{1e3 * median(part, method, t):.0f}" for t in TIMES) if part else "none"
 
     title = f"{robot}: mass error after 1 and 2 s, median, g ({len(one) // 2} of 1 kg, {len(picks) // 2} in all)"
     rows = [[method, errors(one, method), errors(picks, method)] for method in picks[0].errors]
