@@ -288,6 +288,8 @@ class Change:
         for other in past:
             difference, covariance, _ = state.difference(THETA, other)
             same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
+            if other is base and is_release:  # an empty hand is told by its mass
+                same = max(same, empty * nothing_is_carried(state.mean[0], state.covariance[0, 0], EMPTY_ODDS))
             state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
         return state, new < 0.5
 
@@ -533,11 +535,10 @@ class ChangeDetector:
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
     """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    Masses in kg, with their `variances` (2,). It is -inf of a change that is too small, or a release of what is not
-    held.
+    Masses in kg, with their `variances` (2,). It is -inf of a change too small, or a release of what is not held.
     """
-    (before_std, after_std), jump = np.sqrt(np.maximum(variances, 0.0)), after - before
-    scale = math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
+    before_std, after_std = np.sqrt(np.maximum(variances, 0.0))
+    jump, scale = after - before, math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
     if abs(jump) < LIGHTEST or (jump < 0.0 and before < max(LIGHTEST, 2.0 * before_std)):
         return -math.inf
     return math.log(max(0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale), 1e-300))
