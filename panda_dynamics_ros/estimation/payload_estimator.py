@@ -595,9 +595,9 @@ class PayloadEstimator:
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
         """End a change that came on gradually, and has gone again, and return the event of that."""
         prior, past = self.options.prior_std, slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
-        difference, covariance, _ = self._state.difference(THETA, past)
-        same = are_the_same(difference, covariance, prior / prior[0], START_ODDS)
-        last.gone = 0.0 if same < 0.05 else last.gone + dt if same > 0.95 else min(last.gone, 0.0)
+        same = are_the_same(*self._state.difference(THETA, past)[:2], prior / prior[0], START_ODDS)
+        doubt = math.exp(-CLEAR)
+        last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
         state = self._state.conditioned(THETA, prior * (NOTHING / prior[0]), past)

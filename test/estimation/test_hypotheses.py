@@ -206,6 +206,22 @@ def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng
     assert {0.0: same > 0.99, 0.05: same > 0.5, 0.5: same < 1e-6}[off]
 
 
+def test_a_release_that_leaves_an_empty_hand_is_told_by_the_mass(rng):
+    """Offsets that have drifted look like a moment of 0.1 kg m, ten standard deviations off, of no mass."""
+    size, std = 20 + N + ERRORS, 0.01
+    first, shares = size - 10, PAYLOAD_STD / PAYLOAD_STD[0]
+    adopted = {}
+    for hand in (0.0, 0.7):
+        mean, P = np.zeros(size + 10), np.diag(np.full(size + 10, 0.1))
+        for place in (0, first, size):
+            P[place : place + 10, place : place + 10] = np.diag((std * shares) ** 2)
+            mean[place] = hand
+        mean[1], mean[size] = 0.1, hand + 1.0
+        change, _ = a_change("release", mean, P)
+        adopted[hand] = change.adopted(PAYLOAD_STD, GAIN, first)[1]
+    assert adopted == {0.0: True, 0.7: False}
+
+
 def test_a_mixture_has_the_moments_of_both(rng):
     """Of two Gaussians: E[x] and E[x x'] are the weighted means of theirs."""
     roots = rng.normal(size=(2, 4, 4))
