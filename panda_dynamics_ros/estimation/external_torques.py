@@ -104,9 +104,14 @@ def link_evidence(robot: RobotDescription, q: FloatArray, torques: FloatArray, s
     Each link's centre of mass stands for its place.
     """
     J = np.stack([*(com_jacobian(robot, q, link + 1) for link in range(robot.n)), jacobian(robot, q, "ee")])
-    linear, angular = (part.swapaxes(1, 2) @ part for part in (J[:, :3], J[:, 3:]))
-    covariance = FORCES[:, None, None, None] ** 2 * (linear + LEVER**2 * angular) + np.diag(std**2)
+    covariance = FORCES[:, None, None, None] ** 2 * force_covariance(J, LEVER) + np.diag(std**2)
     L = np.linalg.cholesky(covariance)  # (sizes, places, n, n)
     z = np.linalg.solve(L, np.broadcast_to(torques[:, None], (*L.shape[:3], 1)))[..., 0]
     log_evidence = -0.5 * (z**2).sum(axis=2) - np.log(np.diagonal(L, axis1=2, axis2=3)).sum(axis=2)
     return np.asarray(np.logaddexp.reduce(log_evidence, axis=0))
+
+
+def force_covariance(J: FloatArray, lever: float) -> FloatArray:
+    """(.., n, n), m^2: of the joint torques of a force of 1 N in any direction, `lever` (m) from the frame of J."""
+    linear, angular = (part.swapaxes(-2, -1) @ part for part in (J[..., :3, :], J[..., 3:, :]))
+    return np.asarray(linear + lever**2 * angular)

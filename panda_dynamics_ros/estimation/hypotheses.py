@@ -9,10 +9,10 @@ linear, so that the jump moves its state by X_k delta and its innovations by g_k
 (Willsky and Jones, "A generalized likelihood ratio approach to the detection and estimation of jumps in linear
 systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that the data says of delta, and the filter
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
-its onset regressor, or of a contact's torque on the joints up to its link. What weighs on a joint lets its friction
-settle anew, so that a payload comes with a small jump of the torques, too; within `PASSED` of a stop it may settle
-without one. A load may also come on steadily while the arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For
-delta ~ N(0, P),
+its onset regressor, or of a contact: any torques on the joints up to its link, or a force at what is carried, as large
+as weights are, in any direction. What weighs on a joint lets its friction settle anew, so that a payload comes with a
+small jump of the torques, too; within `PASSED` of a stop it may settle without one. A load may also come on steadily
+while the arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -20,10 +20,10 @@ The second term penalises the freedom of the hypothesis. Size and link are unkno
 them. The scale of the noise is known only as from `DEGREES` innovations, so that the density of the innovations is
 Student's: a burst of noise that no jump explains is no evidence for one.
 
-A change is announced, and taken for a fact, once it is clear. A ramp may take seconds for that: until then it is
-suspected. With `CHANGES` as the prior rate its Bayes factor becomes a probability, and the estimate is the mixture of
-the states without and with it. Ramps stand for jumps that were not clear in time as well. Picks that are too light to
-become clear are process noise of the payload (`unnoticed_variance`).
+A change is announced, and taken for a fact, once it is clear. What is not clear when it has been followed for its time
+has a probability, by its Bayes factor and the prior rate `CHANGES`, and the estimate is the mixture of the states
+without and with it; so it is for a ramp all the while, which may take seconds. Picks that are too light for that are
+process noise of the payload (`unnoticed_variance`).
 
 The state keeps what was carried before the last change, and the least of all before: what is released leaves one of
 them, and what is picked up may be one. A release that leaves something else may go on, as where something is poured.
@@ -56,7 +56,7 @@ SETTLED = 0.2
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
-change in an hour has the odds e^11. Log Bayes factor between payload and contact."""
+change in an hour has the odds e^11. Log Bayes factor between payload and contact, and log odds at the last look."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
@@ -184,6 +184,17 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
                 variance[i] = settled[i] ** 2
             fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
             evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
+
+
+def force_evidence(L: FloatArray, v: FloatArray, force: FloatArray, settled: FloatArray) -> FloatArray:
+    """Log Bayes factors (.., 3) of a force of each of `SIZES`, by L (.., n, n) and v (.., n) of jumps of the torques.
+
+    force: (n, n), covariance of the torques of such a force of 1 kg (`external_torques`).
+    """
+    P = SIZES[:, None, None] ** 2 * force + np.diag(settled**2)
+    A, v = L[..., None, :, :] + np.linalg.inv(P), v[..., None, :]
+    fit = 0.5 * (v * np.linalg.solve(A, v[..., None])[..., 0]).sum(axis=-1)
+    return np.asarray(fit - 0.5 * (np.linalg.slogdet(A)[1] + np.linalg.slogdet(P)[1]))
 
 
 def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:
@@ -326,8 +337,8 @@ class ChangeDetector:
         slots, columns = self._jumps + ramps, MOMENTS + n
         self._places = slice(0, self._jumps), slice(self._jumps, slots)
         self._lifetime = np.repeat((LIFETIME, RAMP_LIFETIME), (self._jumps, ramps))
-        self._prior = math.log(CHANGES * RAMP_PERIOD)  # log odds of a ramp at an onset
-        self._least = np.repeat((EVIDENCE, -self._prior), (self._jumps, ramps))
+        self._priors = [math.log(CHANGES * period) for _, period in _FAMILIES]  # log odds at an onset
+        self._least = -np.repeat(self._priors, (self._jumps, ramps))
         self._regressors = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
@@ -347,6 +358,7 @@ class ChangeDetector:
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
+        self._since_look = 0.0
         if after_gap:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
@@ -358,6 +370,7 @@ class ChangeDetector:
         elapsed, self._followed = regression.age - self._followed, regression.age
         self._age += elapsed
         self._since_onset += elapsed
+        self._since_look += elapsed
         if self.pending is None:
             for family, (place, (_, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
                 if self._since_onset[family] >= period - 1e-6:
@@ -386,6 +399,7 @@ class ChangeDetector:
     def detect(
         self,
         state: GaussianState,
+        force: FloatArray,
         still: float,
         least_mass: float = 0.0,
         present_lead: float | None = None,
@@ -393,7 +407,7 @@ class ChangeDetector:
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        still: s for which the arm has stood. touched: whether something touches the arm.
+        force: see `force_evidence`. still: s for which the arm has stood. touched: whether something touches the arm.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
@@ -402,14 +416,24 @@ class ChangeDetector:
             ramps[touched | (ramps < still)] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        log_bayes_factors(
-            alive, self._L, self._v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, self._least,
-            self._evidence,
-        )  # fmt: skip
+        self._compare(alive, self._L, self._v, force, self._least, self._evidence)
         change = self._clear_change(alive, state, least_mass, present_lead)
-        if self.pending is None:
-            self._suspect(alive, state, least_mass)
-        return change
+        return self._suspect(alive, state, least_mass) if self.pending is None else change
+
+    def _compare(
+        self, slots: np.ndarray, L: FloatArray, v: FloatArray, force: FloatArray, least: FloatArray,
+        evidence: FloatArray,
+    ) -> None:  # fmt: skip
+        """`log_bayes_factors`, with a force at what is carried among the contacts."""
+        log_bayes_factors(
+            slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence
+        )  # fmt: skip
+        slots = slots[evidence[slots, 1] != 0.0]
+        if slots.size:
+            of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], force, self._settled)
+            links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
+            of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
+            evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
 
     def _clear_change(
         self, alive: np.ndarray, state: GaussianState, least_mass: float, present_lead: float | None
@@ -428,7 +452,8 @@ class ChangeDetector:
         if present_lead is not None:
             lead = present_lead
         possibility = self._possibility(payload, least_mass)  # what was carried may have been estimated too low
-        if possibility < -CLEAR and (self.pending is None or lead + possibility < CLEAR):
+        lead += possibility
+        if possibility < -CLEAR and lead < CLEAR:
             lead = -math.inf
         if self.pending is not None:
             is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
@@ -440,37 +465,48 @@ class ChangeDetector:
         self.suspected = None
         return self.pending
 
-    def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
+    def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray, force: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
 
         nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S:
-        (n, n), its covariance. Y: (n, 10), regressor of the payload.
+        (n, n), its covariance. Y: (n, 10), regressor of the payload. force: see `force_evidence`.
         """
         G, of_one, evidence = np.hstack((Y[:, :MOMENTS], np.eye(len(nu)))), np.zeros(1, np.int64), np.zeros((1, 3))
         weighted = np.linalg.solve(S, G)
-        log_bayes_factors(
-            of_one, (G.T @ weighted)[None], (nu @ weighted)[None], SIZES, self._shares, self._settled, TOUCHES,
-            self._sigma, np.full(1, -math.inf), evidence,
-        )  # fmt: skip
+        L, v, least = (G.T @ weighted)[None], (nu @ weighted)[None], np.full(1, -math.inf)
+        self._compare(of_one, L, v, force, least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> None:
-        """Suspect the likeliest ramp by the probability of all, and drop what is followed no longer."""
+    def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
+        """Suspect the likeliest ramp, or a jump at its last look, by the probability of all; the change if it is clear.
+
+        What is followed no longer is dropped.
+        """
         over = self._age > self._lifetime
         self.suspected, self.is_last_look = None, False
-        ramps = alive[(alive >= self._jumps) & (self._evidence[alive, 0] != 0.0)]
-        if ramps.size:
-            payload, touch = ([self._prior + self._counted(s, kind)[0] for s in ramps] for kind in (0, 1))
-            of_any = np.logaddexp.reduce(payload)
-            probability = math.exp(of_any - np.logaddexp.reduce([0.0, of_any, *touch]))
-            likeliest = int(ramps[np.argmax(payload)])
+        for place, prior in zip(self._places, self._priors, strict=True):
+            slots = alive[(place.start <= alive) & (alive < place.stop) & (self._evidence[alive, 0] != 0.0)]
+            if not slots.size:
+                continue
+            payload, touch = ([prior + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
+            likeliest, of_any = int(slots[np.argmax(payload)]), np.logaddexp.reduce(payload)
+            if likeliest < self._jumps:  # one look at those of one change
+                if not over[likeliest] or self._since_look < LIFETIME:
+                    continue
+                self._since_look = 0.0
             change = self._payload_change(likeliest, state)
-            if self._possibility(change, least_mass) > -CLEAR:
+            odds = float(of_any - np.logaddexp.reduce([0.0, *touch]))
+            probability = 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
+            if self._possibility(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
+                if likeliest < self._jumps and odds > CLEAR:
+                    self.pending, self.suspected = change, None
+                    return change
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._jumps])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)
         self._age[over] = math.inf
+        return None
 
     def _counted(self, slot: int, kind: int) -> tuple[float, float]:
         """Evidence of a payload's change (kind 0) or of a touch (1) that nothing else explains; see `tempered`."""
@@ -535,10 +571,12 @@ class ChangeDetector:
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
     """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    Masses in kg, with their `variances` (2,). It is -inf of a change too small, or a release of what is not held.
+    Before a release it was more than nothing. Masses in kg, with their `variances` (2,). It is -inf of a tiny change.
     """
-    before_std, after_std = np.sqrt(np.maximum(variances, 0.0))
-    jump, scale = after - before, math.sqrt(2.0) * math.hypot(after_std, TOO_HEAVY)
-    if abs(jump) < LIGHTEST or (jump < 0.0 and before < max(LIGHTEST, 2.0 * before_std)):
+    jump, scale = after - before, math.sqrt(2.0 * (max(variances[1], 0.0) + TOO_HEAVY**2))
+    if abs(jump) < LIGHTEST:
         return -math.inf
-    return math.log(max(0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale), 1e-300))
+    possible = 0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale)
+    if jump < 0.0:
+        possible *= 1.0 - nothing_is_carried(before, max(variances[0], 0.0), START_ODDS)
+    return math.log(max(possible, 1e-300))

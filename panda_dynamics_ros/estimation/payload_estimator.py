@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.kinematics import jacobian
 from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
@@ -37,6 +38,7 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadEstimate,
     PayloadMemory,
 )
+from panda_dynamics_ros.estimation.external_torques import force_covariance
 from panda_dynamics_ros.estimation.hypotheses import (
     CHANGES,
     CLEAR,
@@ -127,9 +129,9 @@ class _Row(NamedTuple):
             H[i, k : k + own] = self.A[i, self.shared :]
         return self.y - H @ state.mean, H @ state.covariance @ H.T + np.diag(self.variance + std**2)
 
-    def surprise(self, state: GaussianState) -> float:
-        """Chi square, of n degrees of freedom, of y given `state`."""
-        nu, S = self.departure(state, np.zeros(len(self.y)))
+    def surprise(self, state: GaussianState, std: FloatArray) -> float:
+        """Chi square, of n degrees of freedom, of y given `state`; see `departure`."""
+        nu, S = self.departure(state, std)
         return float(nu @ np.linalg.solve(S, nu))
 
 
@@ -156,6 +158,7 @@ class PayloadEstimator:
         self._plausibility = PlausibilityCheck(robot, o)
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         self._detector = ChangeDetector(robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size)
+        self._weight = float(np.linalg.norm(robot.gravity))  # N, of 1 kg
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
@@ -421,6 +424,7 @@ class PayloadEstimator:
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
+        self._force = self._weight**2 * force_covariance(jacobian(self.robot, q), self.options.com_std)
         pending = self._detector.pending
         lead = None if pending is None else self._lead(row, self._before(self._stamp - pending.age))
         event = self._changes(motion, lead)
@@ -461,7 +465,7 @@ class PayloadEstimator:
 
     def _lead(self, row: _Row, before: GaussianState) -> float:
         """Log Bayes factor of a payload against a contact since the state was `before`."""
-        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y, self._force)
         return payload - contact
 
     def _before(self, onset: float) -> GaussianState:
@@ -477,7 +481,7 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         touched, least = self._touch is not None, -float(self._tare[0])
-        change = self._detector.detect(self._state, self._clock.still, least, lead, touched)
+        change = self._detector.detect(self._state, self._force, self._clock.still, least, lead, touched)
         suspected = self._detector.suspected
         event = None
         if change is not None:
@@ -568,8 +572,10 @@ class PayloadEstimator:
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         consistent = self.robot.n + CONSISTENT * math.sqrt(2.0 * self.robot.n)
-        touch.back = touch.back + dt if row.surprise(touch.untouched) < consistent else 0.0
-        if row.surprise(touch.loaded) > consistent:  # if the payload has changed, it has just now
+        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < consistent else 0.0
+        if (
+            row.surprise(touch.loaded, np.zeros(self.robot.n)) > consistent
+        ):  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         is_weight = self._is_weight(touch.untouched, touch.loaded)
@@ -583,7 +589,9 @@ class PayloadEstimator:
             self._state = self._state.mixed(touch.loaded, touch.probability)
             return None
         self._return_to(touch.untouched)
-        if touch.back < BACK:  # what seemed to touch the arm, or came with a touch, is a payload
+        if touch.back >= BACK:  # friction has settled anew
+            self._state.covariance[self._d, self._d] += np.diag(self._settled**2)
+        else:  # what seemed to touch the arm, or came with a touch, is a payload
             is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
             event = self._event(PICK if is_more else RELEASE, touch.onset)
             self._state = self._remember(touch.loaded, touch.onset)

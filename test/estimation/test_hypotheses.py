@@ -25,6 +25,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     TOUCHES,
     Change,
     ChangeDetector,
+    force_evidence,
     log_bayes_factors,
     tempered,
     unnoticed_variance,
@@ -84,7 +85,7 @@ def test_a_signature_is_what_a_jump_changes(rng):
 
 
 def test_log_bayes_factors_are_those_of_gaussians(rng):
-    """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes, and over links."""
+    """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes and links; of each force."""
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
     found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
@@ -107,6 +108,12 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
             assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
         of_friction = log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2))
         assert found[slot, 2] == pytest.approx(of_friction, rel=1e-9)
+    root = rng.normal(size=(N, N))
+    of_force = force_evidence(L[:, 4:, 4:], v[:, 4:], root @ root.T, settled)
+    for slot in (0, 1):
+        for m, each in zip(SIZES, of_force[slot], strict=True):
+            P = m**2 * root @ root.T + np.diag(settled**2)
+            assert each == pytest.approx(log_ratio(L[slot, 4:, 4:], v[slot, 4:], P), rel=1e-9)
     log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, np.ones(1), found)
     assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
@@ -116,7 +123,7 @@ def test_friction_that_settles_at_a_stop_is_no_change():
     jump, found = np.concatenate((np.zeros(MOMENTS), 12.0 * SIGMA)), []
     for still in (0.1, 10.0):
         state, detector = followed(jump, settled=12.0)
-        found.append(detector.detect(state, still))
+        found.append(detector.detect(state, np.eye(N), still))
     assert found[0] is None
     assert found[1] is not None
 
