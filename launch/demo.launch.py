@@ -27,6 +27,7 @@ def start(context):
         **arm_parameters(context),
         **given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
         "clock": value_of(context, "use_sim_time") == "true",
+        "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
     }
     simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)
     return [*estimators(context), simulated]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 from ament_index_python import has_resource
-from launch.actions import GroupAction, LogInfo, OpaqueFunction, SetLaunchConfiguration
+from launch.actions import GroupAction, LogInfo, SetLaunchConfiguration
 from launch_ros.actions import Node
 
 from panda_dynamics_ros.nodes.launching import SHARED, argument, description, estimators, value_of
@@ -43,7 +43,7 @@ def start(context):
     namespaces = [arm.get("namespace", "").strip("/") for arm in settings]
     if not namespaces or not all(namespaces) or len(set(namespaces)) < len(namespaces):
         raise RuntimeError(f"{wanted}, got the namespaces {namespaces} in {path}")
-    return [*map(group, settings), aggregator(namespaces)]
+    return [*(group(context, arm) for arm in settings), aggregator(namespaces)]
 
 
 def as_argument(value):
@@ -53,10 +53,17 @@ def as_argument(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def group(arm):
-    """The nodes of one arm; where nobody states otherwise in one process, which computes what both share once."""
-    own = [SetLaunchConfiguration(name, value) for name, value in {"one_process": "true", **arm}.items()]
-    return GroupAction([*own, OpaqueFunction(function=estimators)], scoped=True, forwarding=True)
+def group(context, arm):
+    """The nodes of one arm; where nobody states otherwise in one process, which computes what both share once.
+
+    What is wrong with an arm is told before the nodes of another start.
+    """
+    own, of_all = {"one_process": "true", **arm}, dict(context.launch_configurations)
+    context.launch_configurations.update(own)
+    nodes = estimators(context)
+    context.launch_configurations.clear()
+    context.launch_configurations.update(of_all)
+    return GroupAction([*(SetLaunchConfiguration(*each) for each in own.items()), *nodes], scoped=True, forwarding=True)
 
 
 def aggregator(arms):

@@ -136,19 +136,22 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp
 
 @pytest.mark.ros
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("stem", "arguments", "words"),
     [
-        ({"params_file": "/nowhere.yaml"}, "params_file: expected a YAML file, got /nowhere.yaml"),
-        ({"rviz": "true"}, "rviz2 is not installed"),
-        ({"mounting": "upside down"}, "mounting: expected numbers such as 0 0 1.57, got 'upside down'"),
-        ({"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
+        ("dynamics", {"params_file": "/nowhere.yaml"}, "params_file: expected a YAML file, got /nowhere.yaml"),
+        ("dynamics", {"rviz": "true"}, "rviz2 is not installed"),
+        ("dynamics", {"mounting": "upside down"}, "mounting: expected numbers such as 0 0 1.57, got 'upside down'"),
+        ("dynamics", {"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
+        ("demo", {"payload_mass": "abc"}, "payload_mass: expected a number, got 'abc'"),
+        ("demo", {"seed": "1.5"}, "seed: expected an integer, got '1.5'"),
+        ("replay", {"bag": "/nowhere.mcap", "rate": "fast"}, "rate: expected a number, got 'fast'"),
     ],
 )
-def test_what_cannot_be_is_noticed_before_a_process_runs(arguments, words, prefix):
+def test_what_cannot_be_is_noticed_before_a_process_runs(stem, arguments, words, prefix):
     """A process that ran already would be left behind."""
     if "base_frame" in words:  # RViz is there
         (prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2").touch()
-    with launched(prefix, installed(prefix, "dynamics"), **arguments) as live:
+    with launched(prefix, installed(prefix, stem), **arguments) as live:
         live.ended()
     assert live.process.returncode == 1
     assert words in live.text
@@ -371,6 +374,7 @@ def test_a_fleet_has_a_process_for_each_arm(tmp_path):
         ("arms:\n- {namespace: a, colour: red}", "unknown colour"),
         ("- a", "list indices"),
         ("arms: [a]", "no attribute"),
+        ("arms:\n- {namespace: a}\n- {namespace: b, mounting: up}", "'up'"),
     ],
 )
 def test_a_wrong_fleet_is_refused(text, named, prefix, tmp_path):
@@ -378,5 +382,5 @@ def test_a_wrong_fleet_is_refused(text, named, prefix, tmp_path):
     with launched(prefix, installed(prefix, "fleet"), arms=tmp_path / "fleet.yaml") as fleet:
         fleet.ended()
     assert fleet.process.returncode == 1
-    assert re.search(f"arms: expected YAML with a list `arms` .*, got .*{named}", fleet.text)
+    assert re.search(f"(arms: expected YAML with a list `arms` .*|mounting: .*), got .*{named}", fleet.text)
     assert "process started" not in fleet.text

@@ -30,6 +30,7 @@ from panda_dynamics_ros.robot.description import EFFORT_KINDS
 
 PACKAGE = "panda_dynamics_ros"
 SWITCH = ["true", "false"]
+EXPECTED = {list: "numbers such as 0 0 1.57", float: "a number", int: "an integer", bool: "true or false"}
 RESPAWN_DELAY = 1.0  # s
 JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
 
@@ -85,28 +86,27 @@ def value_of(context: LaunchContext, name: str) -> str:
 def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Parameters whose launch argument is not empty.
 
-    kinds: the type of each parameter, by its argument's name; a list is one of numbers.
+    kinds: the type of each parameter, by its argument's name; a list is one of numbers, with spaces or commas between
+        them, and brackets or not.
     names: the parameter's name where the argument's is another.
+    Raises RuntimeError: a value is not of its kind. Told later, it would leave nodes running that had been started.
     """
     return {
-        (names or {}).get(name, name): (
-            numbers_of(context, name) if kind is list else ParameterValue(LaunchConfiguration(name), value_type=kind)
-        )
+        (names or {}).get(name, name): _value(name, text, kind)
         for name, kind in kinds.items()
-        if value_of(context, name) != ""
+        if (text := value_of(context, name)) != ""
     }
 
 
-def numbers_of(context: LaunchContext, name: str) -> list[float]:
-    """The numbers of a launch argument, with spaces or commas between them, and brackets or not.
-
-    Raises RuntimeError: they are none.
-    """
-    text = value_of(context, name)
+def _value(name: str, text: str, kind: type) -> Any:
     try:
-        return [float(word) for word in text.strip("[] ").replace(",", " ").split()]
-    except ValueError as error:
-        raise RuntimeError(f"{name}: expected numbers such as 0 0 1.57, got {text!r}") from error
+        if kind is str:
+            return ParameterValue(text, value_type=str)
+        if kind is list:
+            return [float(word) for word in text.strip("[] ").replace(",", " ").split()]
+        return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+    except (ValueError, KeyError) as error:
+        raise RuntimeError(f"{name}: expected {EXPECTED[kind]}, got {text!r}") from error
 
 
 def package_node(

@@ -5,7 +5,8 @@ Machine code in a cache is run as it is found, so whoever may write to the cache
 
 - The cache is in the user's cache folder, or below `NUMBA_CACHE_DIR`. One to which others may write is not used.
 - numba notices an edit of the file in which a kernel stands, but not of those that it calls. The cache's folder is
-  named after the texts of all files with kernels, so that each version of them has a cache of its own.
+  named after the texts of all files with kernels, so that each version of them has a cache of its own, and after
+  their places and times, by which numba knows them.
 """
 
 import contextlib
@@ -33,12 +34,12 @@ UNUSED = 30 * 86400.0  # s, after which the cache of other versions is removed
 
 
 def _texts() -> str:
-    """A name for the texts of all files with kernels."""
+    """A name for the texts, places and times of all files with kernels."""
     texts = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_bytes()
         if b"\n@compiled" in text or b"\n@part" in text or file == Path(__file__):
-            texts.update(hashlib.sha256(text).digest())
+            texts.update(hashlib.sha256(text).digest() + f"{file} {file.stat().st_mtime_ns}".encode())
     return texts.hexdigest()[:16]
 
 
