@@ -135,8 +135,7 @@ def import_optional(name: str, install: str) -> Any:
 def import_elsewhere(name: str) -> Any:
     """A library, imported while the process works in the package's folder instead of the user's.
 
-    At that moment matplotlib reads a `matplotlibrc` of the working folder, and MuJoCo's glfw starts a Python that looks
-    for modules there.
+    Matplotlib then reads a `matplotlibrc` of the working folder, and MuJoCo's glfw starts a Python with modules there.
 
     Raises ImportError: it is not installed.
     """

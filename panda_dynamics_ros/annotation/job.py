@@ -114,8 +114,7 @@ def annotate_recordings(
         was made with other options, or there is no such scheduler. `output` is one of the recordings.
     Raises DataError: the file to resume from is no table of an earlier run.
     Raises MissingDependencyError: pyarrow, or for a scheduler distributed, is not installed.
-    Raises WorkerError: processes cannot be started, or the connection to the scheduler is lost; the table has what is
-        done.
+    Raises WorkerError: processes cannot be started, or the scheduler is lost; the table has what is done.
     """
     table = Path(output)
     if table.suffix != ".parquet":

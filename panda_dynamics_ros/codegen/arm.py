@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm as expressions: placements as chains of elementary rotations, links by as few numbers as possible.
 
-A placement of modified DH form costs two planar turns and one or two lengths (Gautier and Khalil 1988, section 2), any
-other a turn more.
+A placement of modified DH form costs two planar turns and up to two lengths (Gautier and Khalil 1988, section 2).
 
 The base parameters set the regrouped parameters to zero: m, mZ and YY of a link that turns (section 6 there).
 Part of a link's XX + YY may then be given back to it, which changes no torque, eq. (20). The part that makes

@@ -125,8 +125,7 @@ TORQUES = "tau: friction torques, beside those of the rigid bodies; s: of fricti
 class Written(NamedTuple):
     """A function as it is written, but for its language.
 
-    arguments: arrays of n numbers, which are q1 .. qn in the texts. The result may be one of them, which is then moved
-        on in place.
+    arguments: arrays of n numbers, q1 .. qn in the texts. The result may be one of them, which then moves on in place.
     rows: texts of the result's entries. statements: pairs of a new name and the text of its value.
     """
 

@@ -16,8 +16,7 @@ class RobotModel(RobotDescription):
     """An arm to compute with: the data of `RobotDescription`, the functions of `dynamics` as methods.
 
     Each method is the function of the same name in `dynamics`, which states shapes, units, frames and equations:
-    `robot.pose(q)` is `dynamics.pose(robot, q)`. The module `panda_dynamics_ros.pose` is something else: it converts
-    between Franka's pose formats.
+    `robot.pose(q)` is `dynamics.pose(robot, q)`. The module `panda_dynamics_ros.pose` converts pose formats.
     """
 
     pose = dynamics.pose
@@ -61,8 +60,7 @@ def load_robot(
     mounting: (3,), roll, pitch and yaw of the base in rad, for an arm on a wall, a ceiling or a tilted table.
     gravity: (3,), m/s^2, in the frame that `mounting` turns the base in; by default the description's.
     effort: what the arm's joint states have as effort: "measured" on the links with gravity, "without_gravity",
-        "actuator" torques, which accelerate the rotors, too, or motor "current"; by default the description's, or
-        measured.
+        "actuator" torques, which accelerate the rotors, too, or motor "current"; by default as described, or measured.
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current".
     rotor_inertia: (n,), kg m^2, at the joints, which counts for every effort but "measured"; by default the
         description's (MJCF: armature).

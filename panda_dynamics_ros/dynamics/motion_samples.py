@@ -75,8 +75,7 @@ class MotionSamples:
 def prepare(recordings: Iterable[JointDataset], *, from_positions: bool = False) -> MotionSamples:
     """The rows of recordings, of which one at a time need be in memory, piece by piece where they have gaps.
 
-    from_positions: take velocities from the positions, not the measured ones. Their noise is larger above 5 Hz and
-        smaller below.
+    from_positions: take velocities from the positions: their noise is larger above 5 Hz and smaller below.
     Raises ArgumentError: there is no recording.
     Raises DataError: no piece of a recording is long enough to be filtered.
     """

@@ -202,7 +202,6 @@ def gravity_torques(robot: RobotDescription, q: ArrayLike) -> FloatArray:
 def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> FloatArray:
     """Coriolis and centrifugal torques, C(q, dq) dq: (..., n), N m, of q, dq (..., n), rad and rad/s, which broadcast.
 
-    Reference: De Luca, Robotics 2, slide 5, c(q, dq) (document 003): `inverse_dynamics` without acceleration and
-    gravity.
+    Reference: De Luca, Robotics 2, slide 5 (document 003): `inverse_dynamics` with neither acceleration nor gravity.
     """
     return of_states(robot, (q, dq), coriolis_of_one, coriolis_blocks, (robot.table, q, dq, zeros(robot.n)))

@@ -159,8 +159,7 @@ class ErrorColumns:
 
     robot: the arm as it is described.
     pole: rad/s, of both filters.
-    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of which only the type is
-        known.
+    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of a known type.
     """
 
     def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:
@@ -296,8 +295,7 @@ def follow_density(tau, steps, age, last, density):
 
     Second differences of white noise of variance r have the variance 6 r; those of the torque itself are small.
 
-    age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), the torque and its first
-    difference.
+    age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), torque and first difference.
     """
     for k in range(steps.shape[0]):
         age = age + steps[k] if steps[k] > 0.0 else 0.0

@@ -48,8 +48,7 @@ class ArmOutput:
     estimate: the payload.
     is_due: whether this estimate is one of those that the node publishes: one in each `publish_period_s` of stamps, and
         each change at once.
-    residual: (n,), N m, the filtered torque that neither the arm's model nor the payload explains; nan while the
-        filters settle.
+    residual: (n,), N m, the filtered torque that neither model nor payload explains; nan while the filters settle.
     """
 
     stamp: float
@@ -124,8 +123,7 @@ class ArmMonitor:
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
 
-        `update` calls it with each estimate that is due; where none is made (`update_rows` without `payload`) the
-        caller does.
+        `update` calls it with each estimate that is due; without estimates (`update_rows`) the caller does.
         """
         self.contact_detector.carry(payload.vector)
 

@@ -53,8 +53,7 @@ def believed_load(
     """The load in Franka's model, from N samples.
 
     robot: our model of the arm, with the end effector if Franka's is not to be counted as load.
-    stamp: (N,), s, increasing. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: tau_J and tau_ext_hat_filtered, with
-        Franka's signs.
+    stamp: (N,), s, increasing. q, dq, tau, tau_ext: (N, n), rad, rad/s, N m: Franka's tau_J and tau_ext_hat_filtered.
     Returns none where there is less than a second of samples with finite tau_ext.
     """
     n, model = robot.n, tau - tau_ext

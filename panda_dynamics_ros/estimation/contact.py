@@ -191,8 +191,7 @@ class Settings(NamedTuple):
 def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     """Follow external torques s (n,); returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
 
-    open_: (n,), share of the residual's variance that a residual map leaves. While a contact lasts, the slow part is
-    kept, and nothing is learnt.
+    open_: (n,), share of the residual's variance that a residual map leaves. While a contact lasts, nothing is learnt.
     """
     n, square, fourth, clock = s.shape[0], 0.0, 0.0, watch.clock[0]
     held = clock.lasts == 1
@@ -351,8 +350,7 @@ class ContactDetector:
     def carry(self, vector: FloatArray) -> None:
         """From the next sample on, count a payload of this inertial vector (10,), in the flange frame, as known.
 
-        A known payload is not a contact. A contact that ends with this call was the payload being picked up or put
-        down.
+        A known payload is not a contact. A contact that ends with this call was a pick or a release.
         """
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector

@@ -65,8 +65,7 @@ class PayloadEstimate:
     identifiable: (10,) booleans: parameters that the data determines better than the prior does.
     status: what the estimator is doing.
     event: a change detected at this very sample, or None.
-    problem: one sentence with cause and remedy where the samples contradict the arm or what the user declared; empty
-        where all is well.
+    problem: one sentence with cause and remedy where the samples contradict the arm or the user; else empty.
     """
 
     stamp: float
@@ -188,8 +187,7 @@ class ArmMemory:
 class PayloadMemory:
     """State of an estimator that `PayloadEstimator.restore` continues from: the estimate before its projection.
 
-    vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector about the flange origin,
-        relative to the tare.
+    vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector, relative to the tare.
     tare: (10,), what counts as no payload.
     arm: what was learnt about the arm, if it is known.
     Raises ArgumentError: a number is not finite, or a shape is wrong.

@@ -8,8 +8,7 @@ De Luca and Mattone, ICRA 2005 (document 003, the collision application): with d
 
 which needs no acceleration and no inverse of the mass matrix: it is what `regression` has after one of its two
 filters. A known payload theta is accounted for by its own filtered regressor, r + Y theta. Y does not depend on theta:
-after a change of theta the torques are at once those of an arm that has always carried the new payload, and the filter
-need not start again.
+after a change of theta the torques are at once those of an arm that has always carried the new payload.
 
 With tau_ext = J^T F + e, e of the residual's covariance R and a wide prior covariance P of F, the most probable
 wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase; the

@@ -229,8 +229,7 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
 def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
-    mass, variance: kg and its square, as known. The Bayes factor is the ratio of posterior and prior density of the
-    mass at zero (Dickey 1971).
+    mass, variance: kg and its square. The Bayes factor is that of posterior and prior density at zero (Dickey 1971).
     """
     variance += NOTHING**2
     log_ratio = -math.log(_INVERSE_SIZE) - 0.5 * (math.log(variance) + mass**2 / variance)
@@ -256,12 +255,10 @@ class Change:
     kind: "pick", "release" or "contact".
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
-    state: the filter's state with the jump included.
+    state: the filter's state with the jump included, and the payload before it as the last ten entries.
     misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
         comes on gradually it exceeds 1.
     is_ramp: whether it comes on steadily; jump is what has come so far.
-    before, before_covariance, before_cross: the payload before, (10,) and (10, 10), and its covariance (N, 10) with
-        the state.
     """
 
     kind: str
@@ -270,12 +267,9 @@ class Change:
     state: GaussianState
     misfit: float
     is_ramp: bool
-    before: FloatArray
-    before_covariance: FloatArray
-    before_cross: FloatArray
 
     def adopted(self, payload_std: FloatArray, gain: tuple[int, float], first: int) -> tuple[GaussianState, bool]:
-        """The state to go on from after a change of the payload, with the payload before it as ten more entries.
+        """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
         what its release leaves. The least of them may be nothing, an empty hand. All answers count by their
@@ -284,16 +278,14 @@ class Change:
         gain: place of the common gain g in the state, and its one sigma. It makes (1 + g) Y delta of a jump delta, so
         that what was found is (1 + g) delta.
         """
-        N, (k, sigma) = len(self.state.mean), gain
-        P = np.block([[self.state.covariance, self.before_cross], [self.before_cross.T, self.before_covariance]])
-        state, before = GaussianState(np.concatenate((self.state.mean, self.before)), P), slice(N, N + PARAMETERS)
+        state, (k, sigma), past = self.state.copy(), gain, self.state.past(first)
+        before = slice(len(state.mean) - PARAMETERS, len(state.mean))
         jump = state.mean[THETA] - state.mean[before]
         state.mean[THETA] -= sigma * state.mean[k] * jump
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
         state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
         shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
-        past = [slice(place, place + PARAMETERS) for place in range(first, N, PARAMETERS)]
-        base = min(past, key=lambda other: state.mean[other.start]) if past else THETA if is_release else before
+        base = past[0] if past else THETA if is_release else before
         empty = nothing_is_carried(state.mean[base.start], state.covariance[base.start, base.start], EMPTY_ODDS)
         state, new = state.mixed(state.conditioned(base, NOTHING * shares), empty), 1.0 - empty * (base is THETA)
         for other in past:
@@ -521,9 +513,7 @@ class ChangeDetector:
         changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = np.diag(variance[inertia])
-        cross = change.before_cross.copy()
-        cross[inertia] = 0.0
-        return replace(change, kind=PICK if change.jump[0] > 0.0 else RELEASE, before_cross=cross)
+        return replace(change, kind=PICK if change.jump[0] > 0.0 else RELEASE)
 
     def _contact(self, slot: int, state: GaussianState) -> Change:
         """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
@@ -535,35 +525,31 @@ class ChangeDetector:
         The state changes by the jump itself less what the filter has already made of it (Willsky and Jones,
         incrementing the filter).
         """
-        L, v, X = self._L[slot, first:, first:], self._v[slot, first:], self._X[:, first:, slot]
+        state, L, v = state.with_past(), self._L[slot, first:, first:], self._v[slot, first:]
         is_ramp = slot >= self._jumps
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
-        jump, effect, until_now = covariance @ v, -X, min(float(self._age[slot]) / RAMP, 1.0) if is_ramp else 1.0
+        jump, until_now = covariance @ v, min(float(self._age[slot]) / RAMP, 1.0) if is_ramp else 1.0
+        effect = -self._X[np.r_[0 : len(self._X), THETA], first:, slot]
         effect[self._jumping[first:], np.arange(len(jump))] += until_now
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
-        misfit, taken, P = float((chi - v @ jump) / (DEGREES + number)), -X[THETA], state.covariance
-        return Change(
-            CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, is_ramp,
-            state.mean[THETA] + taken @ jump,
-            P[THETA, THETA] + taken @ covariance @ taken.T,
-            P[:, THETA] + effect @ covariance @ taken.T,
-        )  # fmt: skip
+        misfit = float((chi - v @ jump) / (DEGREES + number))
+        return Change(CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, is_ramp)
 
     def _possibility(self, change: Change, least_mass: float) -> float:
         """Log probability that the mass can change so; see `log_possibility`.
 
         What is left is the least that was carried before, and more; seldom less.
         """
-        state, P = change.state, change.state.covariance
-        before, after = float(change.before[0]), float(state.mean[0])
-        variances = np.array([change.before_covariance[0, 0], P[0, 0]])
+        state, P, k = change.state, change.state.covariance, len(change.state.mean) - PARAMETERS
+        before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
-        k = min(range(self._pasts, len(state.mean), PARAMETERS), key=lambda place: state.mean[place], default=0)
-        least = float(state.mean[k])
-        if k == 0 or least > before:
+        past = state.past(self._pasts)
+        if not past or state.mean[past[0].start] > before:
             return possible
-        variances += P[k, k] - 2.0 * np.array([change.before_cross[k, 0], P[0, k]])
+        place = past[0].start
+        variances += P[place, place] - 2.0 * P[[k, 0], place]
+        least = state.mean[place]
         usual = log_possibility(before - least, after - least, variances, self._max_mass)
         return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
 

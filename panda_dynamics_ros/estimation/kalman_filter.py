@@ -38,6 +38,11 @@ class GaussianState:
         place = np.r_[0 : len(self.mean), THETA]
         return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
 
+    def past(self, first: int) -> list[slice]:
+        """Places of the payloads from `first` on, the lightest first, but for the last ten entries."""
+        places = range(first, len(self.mean) - PARAMETERS, PARAMETERS)
+        return [slice(k, k + PARAMETERS) for k in sorted(places, key=lambda k: self.mean[k])]
+
     def difference(self, place: slice, other: slice | None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Of the entries at `place` less those at `other` (None: zero): mean, covariance, and that with the state."""
         mean, cross = self.mean[place], self.covariance[:, place]

@@ -126,8 +126,7 @@ def weigh_paired_runs(
     shape: of the payload, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`; those of the prior, and `known_mass` and `max_mass`.
     Raises ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
-    Raises DataError: runs are too short, do not show one motion, were swapped, two have the same samples, or the
-        payload changed in between.
+    Raises DataError: runs are too short, of several motions, swapped or the same, or the payload changed within.
     """
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")

@@ -285,7 +285,8 @@ class PayloadEstimator:
             if pending is None:
                 adopted = self._state.mixed(self._adopted(change)[0], probability)
             elif pending.kind == CONTACT:
-                adopted = pending.state if pending.misfit < 1.0 else self._before(self._stamp - pending.age)
+                before = self._before(self._stamp - pending.age)
+                adopted = before.mixed(pending.state, float(pending.misfit < 1.0))
             else:
                 adopted, _ = self._adopted(pending)
                 place = np.arange(MOMENTS)  # what comes on gradually may become any payload
@@ -549,9 +550,9 @@ class PayloadEstimator:
             onset = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
             return state
-        first, size = self._phi.stop, len(state.mean) - PARAMETERS
-        least = min(range(first, size, PARAMETERS), key=lambda place: state.mean[place], default=size)
-        place = np.r_[0:first, least : min(least + PARAMETERS, size), size : size + PARAMETERS]
+        first, size = self._phi.stop, len(state.mean)
+        kept = [slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size)]
+        place = np.r_[tuple(kept)]
         return GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
 
     @property
@@ -651,7 +652,7 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
-            other = pending.before if pending else state.mean[-PARAMETERS:]
+            other = (pending.state if pending else state).mean[-PARAMETERS:]
         elif touch is not None:  # it may also hide a change
             other, share = touch.loaded.mean[THETA], touch.probability
             changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))

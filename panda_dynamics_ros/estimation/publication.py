@@ -7,8 +7,7 @@ Slotine, RA-L 2018). Every such J is U U' with
     U = e^alpha [[A, c], [0, 1]],    A = [[e^d1, s12, s13], [0, e^d2, s23], [0, 0, e^d3]]
 
 (Rucker and Wensing, RA-L 2022), so that m = e^(2 alpha) and c is the centre of mass. The body nearest to an estimate,
-in the metric of its information L, is found by Levenberg-Marquardt over phi = (alpha, d, s, c), which has no constraint
-left, in
+in the metric of its information L, is found by Levenberg-Marquardt over phi = (alpha, d, s, c), free of constraints, in
 
     |theta(phi) - theta|^2_L + sum_j w_j (phi_j - typical_j)^2,
 

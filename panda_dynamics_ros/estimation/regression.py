@@ -11,8 +11,7 @@ The second pole attenuates the noise of dq. After one pole only, this noise reac
 regressors that share the noise of the measurement bias the estimated mass (errors in variables).
 
 `ArmTerms` has what goes into the filters, once for each sample; filters of any pole use the same terms. Dry friction
-follows the way of the joints and is kept at rest (`dynamics.friction`), so that the terms of a sample depend on the
-samples before it.
+follows the way of the joints and is kept at rest (`dynamics.friction`), so that terms depend on the samples before.
 """
 
 from __future__ import annotations
@@ -266,8 +265,7 @@ class OnsetRegressors:
 
         E1 <- a E1,    E2 <- a E2 - (b0 a + b1) E1,
 
-    that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m, the same for all joints,
-    parameters and onsets.
+    that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m for all of them.
 
     n: joints. slots: onsets that are followed at once.
     """

@@ -2,8 +2,7 @@
 """Learns an arm's residual map from recordings of unloaded motion, in the measure of the payload estimator.
 
 The estimator sees the residual torque through two low-pass filters, and so does the map: both the torque and the
-covariances with the inducing points pass them (`robot.residual_map`). What the sensors shake quickly then counts as
-little here as it does there.
+covariances with the inducing points pass them (`robot.residual_map`). What shakes quickly counts little, as there.
 """
 
 from collections.abc import Sequence

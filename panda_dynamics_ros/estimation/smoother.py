@@ -33,10 +33,8 @@ def smooth_payloads(
     """The payloads of a recording of N samples: a segment for each, that of no payload included, in their order.
 
     robot: the arm without the payload, with its friction and its residual model.
-    stamp: (N,), s, increasing. q, dq, tau: (N, n), rad, rad/s, N m; tau is the torque on the links with gravity, or
-        what `robot.effort` says.
-    unloaded: s, times at which the arm is known to have carried nothing. What the model has wrong there is known for
-        all other segments.
+    stamp: (N,), s, increasing. q, dq, tau: (N, n), rad, rad/s, N m; tau on the links with gravity, or as of `effort`.
+    unloaded: s, times at which the arm is known to have carried nothing. Its errors there are known in all segments.
     shape: of the payloads, if it is known, as for `PayloadEstimator`. options: see `EstimatorOptions`.
     Raises ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
         option is unknown, or the shape is malformed.

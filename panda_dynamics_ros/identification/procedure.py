@@ -192,12 +192,10 @@ def identify(
     Returns Identification, whose `robot` has physically consistent links.
     Raises DataError: recordings do not fit the robot, are too short, constant or standing still.
     Raises ArgumentError: there is no recording.
-    Raises MissingDependencyError: the best links cannot exist, and the solver for the nearest that can is not
-        installed.
+    Raises MissingDependencyError: the best links cannot exist, and the solver for those that can is not installed.
     Warns IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
     Warns ImplausibleRecordingWarning: the arm seems loaded, or to be another one, or the result predicts held-out
-        blocks worse than the prior; the message names the likely cause. The result says so, too, and is saved by force
-        only.
+        blocks worse than the prior; the message names the likely cause. The result is saved by force only.
 
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """

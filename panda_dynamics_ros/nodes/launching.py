@@ -86,8 +86,7 @@ def value_of(context: LaunchContext, name: str) -> str:
 def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Parameters whose launch argument is not empty.
 
-    kinds: the type of each parameter, by its argument's name; a list is one of numbers, with spaces or commas between
-        them, and brackets or not.
+    kinds: the type of each parameter, by its argument's name; a list is one of numbers such as 0 0 1.57 or [0, 0, 1].
     names: the parameter's name where the argument's is another.
     Raises RuntimeError: a value is not of its kind. Told later, it would leave nodes running that had been started.
     """

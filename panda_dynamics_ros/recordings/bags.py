@@ -137,8 +137,7 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
         a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
         reception are taken instead, for all samples, and noted.
     Raises DataFileNotFoundError: there is no such file.
-    Raises DataError: it is no rosbag2 recording, has no joint states that can be read, or several topics to choose
-        from.
+    Raises DataError: it is no rosbag2 recording, has no readable joint states, or several topics to choose from.
     Raises MissingDependencyError: rosbags is not installed.
     """
     return JointStateStream(checks.path(path, "path"), topic)

@@ -42,15 +42,12 @@ def load_dataset(
     Left out, and counted in `rejected`: samples without all of the arm's joints, of disagreeing lengths, without
     velocity or effort, with values that are not finite or only zero effort, with a stamp that was there before
     or lies before the last one, or more than a second after both its neighbours; where the robot is given, also
-    samples that it cannot have measured, since they are beyond its limits or farther from the last one than it can
-    move (see `SampleGate`).
+    samples that it cannot have measured (see `SampleGate`).
 
     path: a rosbag2 recording (.db3, .mcap or its folder), or a table (.csv, .csv.gz, .npz, .h5, .parquet) with
         columns t, q1.., dq1.., tau1.. in s, rad, rad/s, N m.
-    robot: the arm, which gives the number and names of joints. Left out: seven joints of a Panda, FER or FR3, and
-        for a CSV as many as it has.
-    topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states` and
-        `resolve_joint_names`.
+    robot: the arm, which gives number and names of joints. Left out: those of a Panda, FER or FR3; of a CSV its own.
+    topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.table_files`); left out, the names above, or those of libfranka's logToCSV,
         panda-python, frankapy, DROID or LeRobot. Where there are no velocities, positions are differentiated. Episodes
@@ -71,8 +68,7 @@ def load_dataset(
 class SampleBlocks:
     """The samples of `load_dataset`, about `size` at a time and in order of time; parameters and errors are the same.
 
-    They can be read once. Memory does not grow with the length of an MCAP or SQLite recording. A table is read as a
-    whole.
+    They can be read once. Memory does not grow with the length of an MCAP or SQLite recording; a table is read whole.
 
     stream: what is read; its `notes` are what else is to be said of the file, complete after the last block.
     rejected: how many samples were left out so far, by reason; complete after the last block.

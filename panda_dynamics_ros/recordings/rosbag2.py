@@ -75,8 +75,7 @@ class McapFile:
     A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is read up to the
     last whole message. A chunk whose checksum does not match is left out.
 
-    `topics` have the number of messages that can be read; `damage` says why reading stopped early, and is empty while
-    nothing was found wrong.
+    `topics` have the number of messages that can be read; `damage` says why reading stopped early, else it is empty.
     """
 
     def __init__(self, path: Path) -> None:

@@ -65,8 +65,7 @@ _LOGGER.addFilter(lambda record: record.msg != "opening handshake failed")
 class WebView(contextlib.AbstractContextManager["WebView"]):
     """A web page that shows a run of an arm while it goes on. Use with `with`.
 
-    `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; for errors
-    see `serve`.
+    `title` says what is seen; `port` is of the page on this machine, the next free one where it is taken; see `serve`.
     """
 
     def __init__(self, robot: RobotDescription, title: str, port: int) -> None:

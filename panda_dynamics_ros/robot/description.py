@@ -46,8 +46,7 @@ class RobotDescription:
         and with them the functions of `dynamics`, do not contain it; an actuator's torque does.
     effort: what the effort in the arm's joint states is, one of `EFFORT_KINDS`.
     motor_constants: (n,), N m/A, joint torque per motor current, for effort "current"; else empty.
-    base_link, flange_link: names of the links whose frames are `base` and `flange`; empty where the description has
-        none.
+    base_link, flange_link: names of the links whose frames are `base` and `flange`; empty if there are none.
     residual_map: what the model leaves unexplained by posture and motion, where it has been learnt (`learn_residual`).
         Estimators use it; the functions of `dynamics` are those of the model alone.
     Raises RobotDescriptionError: names are missing or repeated, or a list does not have one entry for each joint.

@@ -84,8 +84,7 @@ class JointLimits:
 
     lower, upper: of the joint position.
     velocity, acceleration, effort: of the magnitude, positive.
-    Raises ArgumentError: a field is not a finite (n,) array, a lower limit is not below the upper, a magnitude is not
-        positive.
+    Raises ArgumentError: a field is not a finite (n,) array, limits are out of order, a magnitude is not positive.
     """
 
     lower: FloatArray
@@ -107,8 +106,7 @@ class ResidualModel:
 
     std: (n,), N m, standard deviation of measured minus modelled torque.
     correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
-    error_ratio: (n,), lasting error of the model, over that of an arm of which only the type is known; 1 by default,
-        less for an identified arm.
+    error_ratio: (n,), lasting error of the model, over that of an arm of a known type; below 1 if it was identified.
     Raises ArgumentError: a field is not a finite (n,) array of positive numbers.
     """
 

@@ -56,8 +56,7 @@ class ResidualMap:
     gram, moment: (M, M) and (M, n), statistics of the rows; see the module's docstring.
     square, rows: (n,) and (), sum y^2 / kappa and number of rows / kappa.
     sigma: (n,), N m, prior standard deviation: that of the residual model.
-    Raises ArgumentError: a field has another shape, is not finite, or is no such statistic, or there are too many
-        points.
+    Raises ArgumentError: a field has another shape, is not finite or no such statistic, or has too many points.
     """
 
     points: FloatArray

@@ -108,8 +108,7 @@ def periodic_motion(
     table_height: m, of a table in base axes; use -1 for none.
     trials: motions to try; more is better. seed: >= 0; the same one gives the same motion.
     progress: is called with the number of trials done and the best score so far.
-    Raises ArgumentError: a number is out of range, or no motion within the limits is clear of table, base and upper
-        arm.
+    Raises ArgumentError: a number is out of range, or no motion within the limits is clear of table and arm.
     """
     checks.number(duration, "duration", minimum=2.0, maximum=120.0)
     H = int(checks.number(harmonics, "harmonics", minimum=2, maximum=20))

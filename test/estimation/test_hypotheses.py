@@ -143,8 +143,7 @@ def a_change(kind, mean, P):
     """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries, and
     the joint Gaussian in which what was found is (1 + g) delta, to first order."""
     size, (k, sigma), T = len(mean) - 10, GAIN, np.eye(len(mean))
-    state = GaussianState(mean[:size].copy(), P[:size, :size].copy())
-    change = Change(kind, 0.5, np.ones(10), state, 0.1, False, mean[size:], P[size:, size:], P[:size, size:])
+    change = Change(kind, 0.5, np.ones(10), GaussianState(mean, P).copy(), 0.1, False)
     T[THETA, k] -= sigma * (mean[THETA] - mean[size:])
     moved = mean.copy()
     moved[THETA] -= sigma * mean[k] * (mean[THETA] - mean[size:])

@@ -53,8 +53,7 @@ def of_states(
     joints: the joint arrays, as they are among the arguments.
     kernel: for stacked states; returns whether all numbers of the states are finite.
     blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
-    arguments: of both kernels: options, the joint arrays, and, zero, the result for one state, which is written in
-        place.
+    arguments: of both kernels: options, the joint arrays, and, zero, the result for one state, which is written.
     """
     n = robot.n
     for x in joints:  # as `is_one_state`: another call takes 3 % of the time
