@@ -157,7 +157,8 @@ class PayloadEstimatorNode(Node):
                 self._image.publish(conversions.matrix_image(stamp, frame, estimate.covariance))
             if (event := estimate.event) is not None:
                 self._last_change, self._change_count = event, self._change_count + 1
-                self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s")
+                carried = f"{estimate.mass:.2f} +/- {estimate.mass_margin:.2f} kg are carried"
+                self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s; {carried}")
                 self._diagnose()
 
     def _publish_offsets(self) -> None:
