@@ -30,6 +30,7 @@ them, and what is picked up may be one. A release that leaves something else may
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -311,6 +312,7 @@ class ChangeDetector:
     payload_std: (10,), of an unknown payload.
     max_mass: kg, the heaviest payload of this arm.
     errors: how many errors of the arm's model the filter's state has.
+    force: gives the covariance of `force_evidence` in the present posture.
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
@@ -319,9 +321,10 @@ class ChangeDetector:
     """
 
     def __init__(
-        self, sigma: FloatArray, settled: FloatArray, payload_std: FloatArray, max_mass: float, errors: int
-    ) -> None:
-        n = len(sigma)
+        self, sigma: FloatArray, settled: FloatArray, payload_std: FloatArray, max_mass: float, errors: int,
+        force: Callable[[], FloatArray],
+    ) -> None:  # fmt: skip
+        n, self._force = len(sigma), force
         self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
         self._shares = payload_std / payload_std[0]
         # First those of jumps, then those of ramps. Two more of each: a stream's period need not divide.
@@ -391,7 +394,6 @@ class ChangeDetector:
     def detect(
         self,
         state: GaussianState,
-        force: FloatArray,
         still: float,
         least_mass: float = 0.0,
         present_lead: float | None = None,
@@ -399,7 +401,7 @@ class ChangeDetector:
     ) -> Change | None:
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        force: see `force_evidence`. still: s for which the arm has stood. touched: whether something touches the arm.
+        still: s for which the arm has stood. touched: whether something touches the arm.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
@@ -408,21 +410,18 @@ class ChangeDetector:
             ramps[touched | (ramps < still)] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        self._compare(alive, self._L, self._v, force, self._least, self._evidence)
+        self._compare(alive, self._L, self._v, self._least, self._evidence)
         change = self._clear_change(alive, state, least_mass, present_lead)
         return self._suspect(alive, state, least_mass) if self.pending is None else change
 
     def _compare(
-        self, slots: np.ndarray, L: FloatArray, v: FloatArray, force: FloatArray, least: FloatArray,
-        evidence: FloatArray,
-    ) -> None:  # fmt: skip
+        self, slots: np.ndarray, L: FloatArray, v: FloatArray, least: FloatArray, evidence: FloatArray
+    ) -> None:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
-        log_bayes_factors(
-            slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence
-        )  # fmt: skip
+        log_bayes_factors(slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
         slots = slots[evidence[slots, 1] != 0.0]
         if slots.size:
-            of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], force, self._settled)
+            of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
             links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
             of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
             evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
@@ -457,23 +456,20 @@ class ChangeDetector:
         self.suspected = None
         return self.pending
 
-    def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray, force: FloatArray) -> tuple[float, float]:
+    def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
 
         nu: (n,), N m, by how much the filtered torque has departed from what was expected before the change, and S:
-        (n, n), its covariance. Y: (n, 10), regressor of the payload. force: see `force_evidence`.
+        (n, n), its covariance. Y: (n, 10), regressor of the payload.
         """
         G, of_one, evidence = np.hstack((Y[:, :MOMENTS], np.eye(len(nu)))), np.zeros(1, np.int64), np.zeros((1, 3))
         weighted = np.linalg.solve(S, G)
         L, v, least = (G.T @ weighted)[None], (nu @ weighted)[None], np.full(1, -math.inf)
-        self._compare(of_one, L, v, force, least, evidence)
+        self._compare(of_one, L, v, least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
-        """Suspect the likeliest ramp, or a jump at its last look, by the probability of all; the change if it is clear.
-
-        What is followed no longer is dropped.
-        """
+        """Suspect the likeliest ramp, or jump at its last look, by the probability of all; the change if it is clear."""
         over = self._age > self._lifetime
         self.suspected, self.is_last_look = None, False
         for place, prior in zip(self._places, self._priors, strict=True):
@@ -522,8 +518,7 @@ class ChangeDetector:
     def _jump(self, slot: int, first: int, variance: FloatArray, state: GaussianState) -> Change:
         """The jump of the columns from `first` on in a slot, given its prior variance, and the state with it included.
 
-        The state changes by the jump itself less what the filter has already made of it (Willsky and Jones,
-        incrementing the filter).
+        The state changes by the jump itself less what the filter has already made of it (Willsky and Jones).
         """
         state, L, v = state.with_past(), self._L[slot, first:, first:], self._v[slot, first:]
         is_ramp = slot >= self._jumps

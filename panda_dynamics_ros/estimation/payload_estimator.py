@@ -157,8 +157,8 @@ class PayloadEstimator:
         """Whether the payload before each change stays in the state (`smoother`)."""
         self._plausibility = PlausibilityCheck(robot, o)
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
-        self._detector = ChangeDetector(robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size)
-        self._weight = float(np.linalg.norm(robot.gravity))  # N, of 1 kg
+        known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
+        self._detector = ChangeDetector(*known, self._force)
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
@@ -425,7 +425,7 @@ class PayloadEstimator:
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
-        self._force = self._weight**2 * force_covariance(jacobian(self.robot, q), self.options.com_std)
+        self._q = q
         pending = self._detector.pending
         lead = None if pending is None else self._lead(row, self._before(self._stamp - pending.age))
         event = self._changes(motion, lead)
@@ -464,9 +464,14 @@ class PayloadEstimator:
 
     # ---- changes
 
+    def _force(self) -> FloatArray:
+        """Covariance of the torques of a force as large as 1 kg is heavy, in any direction, where payloads are."""
+        square = float(self.robot.gravity @ self.robot.gravity)
+        return square * force_covariance(jacobian(self.robot, self._q), self.options.com_std)
+
     def _lead(self, row: _Row, before: GaussianState) -> float:
         """Log Bayes factor of a payload against a contact since the state was `before`."""
-        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y, self._force)
+        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         return payload - contact
 
     def _before(self, onset: float) -> GaussianState:
@@ -482,7 +487,7 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         touched, least = self._touch is not None, -float(self._tare[0])
-        change = self._detector.detect(self._state, self._force, self._clock.still, least, lead, touched)
+        change = self._detector.detect(self._state, self._clock.still, least, lead, touched)
         suspected = self._detector.suspected
         event = None
         if change is not None:

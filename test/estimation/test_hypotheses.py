@@ -50,7 +50,7 @@ def followed(jump, settled=SETTLED):
         6.0 * np.pi,
     )
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
-    detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS)
+    detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS, lambda: np.eye(N))
     for k in range(LAST):
         for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
             each.rows(np.array([PERIOD]), *terms[:, None])
@@ -123,7 +123,7 @@ def test_friction_that_settles_at_a_stop_is_no_change():
     jump, found = np.concatenate((np.zeros(MOMENTS), 12.0 * SIGMA)), []
     for still in (0.1, 10.0):
         state, detector = followed(jump, settled=12.0)
-        found.append(detector.detect(state, np.eye(N), still))
+        found.append(detector.detect(state, still))
     assert found[0] is None
     assert found[1] is not None
 
