@@ -419,7 +419,7 @@ class ChangeDetector:
     ) -> None:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
         log_bayes_factors(slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
-        slots = slots[evidence[slots, 1] != 0.0]
+        slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both are in question
         if slots.size:
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
             links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
@@ -469,11 +469,10 @@ class ChangeDetector:
         return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
-        """Suspect the likeliest ramp, or jump at its last look, by the probability of all; the change if it is clear."""
-        over = self._age > self._lifetime
+        """Suspect the likeliest ramp, or jump at its last look, by what is probable; the change, if it is clear."""
+        over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.is_last_look = None, False
-        for place, prior in zip(self._places, self._priors, strict=True):
-            slots = alive[(place.start <= alive) & (alive < place.stop) & (self._evidence[alive, 0] != 0.0)]
+        for slots, prior in zip((seen[seen < self._jumps], seen[seen >= self._jumps]), self._priors, strict=True):
             if not slots.size:
                 continue
             payload, touch = ([prior + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
