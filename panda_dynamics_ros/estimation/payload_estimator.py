@@ -119,7 +119,7 @@ class _Row(NamedTuple):
     y: FloatArray
     variance: FloatArray
 
-    def departure(self, state: GaussianState, std: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def departure(self, state: GaussianState, std: FloatArray | float) -> tuple[FloatArray, FloatArray]:
         """By how much y departs from what `state` expects, (n,), and its covariance; `std` (n,) is added to it."""
         n, own, first = len(self.y), self.A.shape[1] - self.shared, PARAMETERS + len(self.y)
         H = np.zeros((n, len(state.mean)))
@@ -129,7 +129,7 @@ class _Row(NamedTuple):
             H[i, k : k + own] = self.A[i, self.shared :]
         return self.y - H @ state.mean, H @ state.covariance @ H.T + np.diag(self.variance + std**2)
 
-    def surprise(self, state: GaussianState, std: FloatArray) -> float:
+    def surprise(self, state: GaussianState, std: FloatArray | float) -> float:
         """Chi square, of n degrees of freedom, of y given `state`; see `departure`."""
         nu, S = self.departure(state, std)
         return float(nu @ np.linalg.solve(S, nu))
@@ -579,9 +579,7 @@ class PayloadEstimator:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         consistent = self.robot.n + CONSISTENT * math.sqrt(2.0 * self.robot.n)
         touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < consistent else 0.0
-        if (
-            row.surprise(touch.loaded, np.zeros(self.robot.n)) > consistent
-        ):  # if the payload has changed, it has just now
+        if row.surprise(touch.loaded, 0.0) > consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         is_weight = self._is_weight(touch.untouched, touch.loaded)
