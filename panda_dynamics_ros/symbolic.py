@@ -156,7 +156,8 @@ class ScrewChain:
     def space_jacobian(self, q: ArrayLike) -> Array:
         """J_s (6, n): column i is the unit twist of joint i at q, about the base origin, in base axes.
 
-        xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). V_s = J_s dq is that of what follows.
+        xi_i(q) = Ad(e^(xi_1 q_1) .. e^(xi_{i-1} q_{i-1})) xi_i(0). With V_s = J_s dq, T' T^-1 = V_s^ for a frame
+        behind all joints.
 
         Reference: document 002, section 1.2, xi_i.
         """

@@ -159,7 +159,7 @@ class ErrorColumns:
 
     robot: the arm as it is described.
     pole: rad/s, of both filters.
-    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm of a known type.
+    ratio: of all errors of this arm, beside its `residual.error_ratio`, to those of an arm known by its type only.
     """
 
     def __init__(self, robot: RobotDescription, pole: float, ratio: float = 1.0) -> None:

@@ -123,7 +123,7 @@ class ArmMonitor:
     def carry(self, payload: InertialParameters) -> None:
         """From the next sample on, `payload` (flange frame) is known: neither external torque nor contact.
 
-        `update` calls it with each estimate that is due; without estimates (`update_rows`) the caller does.
+        `update` calls it with each estimate that is due; without any (`payload` false) the caller does.
         """
         self.contact_detector.carry(payload.vector)
 

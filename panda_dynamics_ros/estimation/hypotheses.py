@@ -22,7 +22,7 @@ Student's: a burst of noise that no jump explains is no evidence for one.
 
 A change is announced, and taken for a fact, once it is clear. What is not clear when it has been followed for its time
 has a probability, by its Bayes factor and the prior rate `CHANGES`, and the estimate is the mixture of the states
-without and with it; so it is for a ramp all the while, which may take seconds. Picks that are too light for that are
+without and with it. A ramp, which may take seconds, has its probability all the while. Picks that are too light are
 process noise of the payload (`unnoticed_variance`).
 
 The state keeps what was carried before the last change, and the least of all before: what is released leaves one of
@@ -190,7 +190,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
 def force_evidence(L: FloatArray, v: FloatArray, force: FloatArray, settled: FloatArray) -> FloatArray:
     """Log Bayes factors (.., 3) of a force of each of `SIZES`, by L (.., n, n) and v (.., n) of jumps of the torques.
 
-    force: (n, n), covariance of the torques of such a force of 1 kg (`external_torques`).
+    force: (n, n), (N m)^2, covariance of the torques of a force as large as the weight of 1 kg, in any direction.
     """
     P = SIZES[:, None, None] ** 2 * force + np.diag(settled**2)
     A, v = L[..., None, :, :] + np.linalg.inv(P), v[..., None, :]
@@ -419,7 +419,7 @@ class ChangeDetector:
     ) -> None:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
         log_bayes_factors(slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
-        slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both are in question
+        slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both compete
         if slots.size:
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
             links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
@@ -551,7 +551,8 @@ class ChangeDetector:
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
     """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    Before a release it was more than nothing. Masses in kg, with their `variances` (2,). It is -inf of a tiny change.
+    Of a release, that something was there before, too. Masses in kg, with their `variances` (2,). It is -inf of a
+    change below `LIGHTEST`.
     """
     jump, scale = after - before, math.sqrt(2.0 * (max(variances[1], 0.0) + TOO_HEAVY**2))
     if abs(jump) < LIGHTEST:

@@ -126,7 +126,7 @@ def weigh_paired_runs(
     shape: of the payload, if it is known, as for `PayloadEstimator`.
     options: see `EstimatorOptions`; those of the prior, and `known_mass` and `max_mass`.
     Raises ArgumentError: a run of either kind is missing, an option is unknown, or the shape is malformed.
-    Raises DataError: runs are too short, of several motions, swapped or the same, or the payload changed within.
+    Raises DataError: runs are too short, of several motions, swapped or equal, or the payload changed.
     """
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")

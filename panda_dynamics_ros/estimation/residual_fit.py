@@ -2,7 +2,8 @@
 """Learns an arm's residual map from recordings of unloaded motion, in the measure of the payload estimator.
 
 The estimator sees the residual torque through two low-pass filters, and so does the map: both the torque and the
-covariances with the inducing points pass them (`robot.residual_map`). What shakes quickly counts little, as there.
+covariances with the inducing points pass them (`robot.residual_map`). The sensors' quick vibrations count as
+little as in the estimator.
 """
 
 from collections.abc import Sequence

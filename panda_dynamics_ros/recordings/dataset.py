@@ -46,7 +46,7 @@ def load_dataset(
 
     path: a rosbag2 recording (.db3, .mcap or its folder), or a table (.csv, .csv.gz, .npz, .h5, .parquet) with
         columns t, q1.., dq1.., tau1.. in s, rad, rad/s, N m.
-    robot: the arm, which gives number and names of joints. Left out: those of a Panda, FER or FR3; of a CSV its own.
+    robot: the arm, which gives number and names of joints. By default seven of a Panda, FER or FR3, or those of a CSV.
     topic, arm_prefix: which joint states of a recording, where there are several; see `read_joint_states`.
     columns: which columns of a table are time, positions, velocities and torques, as "t=time:ms q=pos_# dq=vel_#
         tau=torque_#" (see `recordings.table_files`); left out, the names above, or those of libfranka's logToCSV,

@@ -254,7 +254,7 @@ class Replay(Findings):
     gravity_torques, coriolis_torques, measured_torques: (N, n), N m, the last on the links (see `robot.effort`).
     external_torques: (N, n), N m, of the momentum observer, without those of the payload as estimated so far.
     contact_wrench: (N, 6), N and N m, force first, in base axes: what at the flange explains the external torques.
-    touched_link: (N,), link 1..n that a contact is on, 0 without one; a pick counts until the payload is known.
+    touched_link: (N,), link 1..n that a contact is on, 0 without one; a pick counts as one until the payload is known.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed torque that neither model nor payload explains; nan while filters settle.
     mass, mass_std: (N,), kg.

@@ -106,7 +106,7 @@ class ResidualModel:
 
     std: (n,), N m, standard deviation of measured minus modelled torque.
     correlation_time: (n,), s, time after which its autocorrelation has fallen to 1/e.
-    error_ratio: (n,), lasting error of the model, over that of an arm of a known type; below 1 if it was identified.
+    error_ratio: (n,), lasting error of the model, over that of an arm that is known by its type only; 1 by default.
     Raises ArgumentError: a field is not a finite (n,) array of positive numbers.
     """
 

@@ -116,7 +116,7 @@ class Tree:
     def ends(self, base: str | None, tip: str | None) -> tuple[str, str]:
         """The base and the tip of a chain with a movable joint: by default the root and `default_tip`.
 
-        Raises ArgumentError: there is no such link, `tip` is not below `base`, no joint moves, or tips are as deep.
+        Raises ArgumentError: there is no such link, `tip` is not below `base`, no joint moves, or the tip is ambiguous.
         """
         for argument, link in (("base", base), ("tip", tip)):
             if link is not None and link not in self.links:
