@@ -431,7 +431,9 @@ class ChangeDetector:
     ) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
         slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
-        lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
+        lead = present_lead
+        if lead is None:
+            lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
         if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._jumps]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
@@ -440,10 +442,8 @@ class ChangeDetector:
         if self.pending is None and not any(clear):
             return None
         payload = self._payload_change(int(slots[0]), state)
-        if present_lead is not None:
-            lead = present_lead
         possibility = self._possibility(payload, least_mass)  # what was carried may have been estimated too low
-        lead += possibility
+        lead += possibility + self._return(payload)
         if possibility < -CLEAR and lead < CLEAR:
             lead = -math.inf
         if self.pending is not None:
@@ -529,6 +529,14 @@ class ChangeDetector:
         chi, number = self._chi[slot]
         misfit = float((chi - v @ jump) / (DEGREES + number))
         return Change(CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, is_ramp)
+
+    def _return(self, change: Change) -> float:
+        """Log Bayes factor of a release that, with even odds, leaves what was carried before, against any release."""
+        if change.kind != RELEASE:
+            return 0.0
+        differences = (change.state.difference(THETA, past)[:2] for past in change.state.past(self._pasts))
+        same = max((are_the_same(*each, self._shares, 1.0) for each in differences), default=0.5)
+        return -math.log(max(2.0 * (1.0 - same), 1e-9))
 
     def _possibility(self, change: Change, least_mass: float) -> float:
         """Log probability that the mass can change so; see `log_possibility`.

@@ -142,6 +142,9 @@ class PayloadEstimator:
     shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
     Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
+
+    estimate: after the last sample.
+    residual: (n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle.
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
@@ -153,6 +156,9 @@ class PayloadEstimator:
         self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n, PRESLIDING)
         self._d = slice(PARAMETERS, PARAMETERS + n)
         self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
+        self._theta_and_phi = np.r_[THETA, self._phi]
+        place, sigma = self._errors.common_gain
+        self._gain = self._phi.start + place, sigma
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
         self._plausibility = PlausibilityCheck(robot, o)
@@ -170,7 +176,7 @@ class PayloadEstimator:
         self._plausibility.restart()
         self._stamp = -math.inf
         self._forget_all()
-        self._estimate = self._published(WAITING)
+        self.estimate = self._published(WAITING)
 
     def _forget_all(self) -> None:
         self._noise.restart()
@@ -178,10 +184,10 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
         self._flow_end = -math.inf
-        self._since_fade = 0.0
+        self._since_fade = self._largest = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
         self._last: _Happening | None = None
-        self._announced, self._found, self._told = ("", -math.inf), "", ""
+        self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
@@ -195,7 +201,7 @@ class PayloadEstimator:
         self.regression.restart()
         self._errors.restart()
         self._clock.restart()
-        self._residual = np.full(self.robot.n, math.nan)
+        self.residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=True)
         self._history.clear()
         self._updated = -math.inf
@@ -209,7 +215,7 @@ class PayloadEstimator:
             self._state.mean[place : place + PARAMETERS] -= payload
         self._last = None
         self._history.clear()
-        self._estimate = self._published(self._estimate.status)
+        self.estimate = self._published(self.estimate.status)
 
     def restore(self, memory: PayloadMemory) -> None:
         """Start again from what another estimator knew.
@@ -228,7 +234,7 @@ class PayloadEstimator:
         if arm is not None:
             self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
             self._noise.ratio = arm.noise_ratio.copy()
-        self._estimate = self._published(WAITING)
+        self.estimate = self._published(WAITING)
 
     # ---- what it knows
 
@@ -251,7 +257,7 @@ class PayloadEstimator:
     def error_torques(self) -> FloatArray:
         """(n,), N m, filtered, of what the filter knows beside the description and the published payload."""
         state = self._present
-        beside = state.mean[THETA] - self._estimate.vector
+        beside = state.mean[THETA] - self.estimate.vector
         return self._errors.torque(state.mean[self._phi]) + self.regression.filtered[:, :ARM] @ beside
 
     @property
@@ -260,19 +266,9 @@ class PayloadEstimator:
         return float(self._present.mean[0])
 
     @property
-    def residual(self) -> FloatArray:
-        """(n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle."""
-        return self._residual
-
-    @property
     def counts(self) -> SampleCounts:
         """How many samples were used, and how many were ignored for which reason."""
         return self.validator.counts
-
-    @property
-    def estimate(self) -> PayloadEstimate:
-        """The estimate after the last sample."""
-        return self._estimate
 
     @property
     def _present(self) -> GaussianState:
@@ -295,16 +291,6 @@ class PayloadEstimator:
             self._seen = change, adopted
         return self._seen[1]
 
-    @property
-    def _gain(self) -> tuple[int, float]:
-        place, sigma = self._errors.common_gain
-        return self._phi.start + place, sigma
-
-    @property
-    def _theta_and_phi(self) -> np.ndarray:
-        """Their places in the state."""
-        return np.r_[THETA, self._phi]
-
     # ---- samples
 
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
@@ -317,7 +303,7 @@ class PayloadEstimator:
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
         self.follow(np.array([checks.number(stamp, "stamp")]), q[None], dq[None], tau[None])
-        return self._estimate
+        return self.estimate
 
     def follow(self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """`update` with N samples that were checked: stamp (N,), and q, dq and tau (N, n), of the links."""
@@ -340,17 +326,17 @@ class PayloadEstimator:
     def ignore(self) -> None:
         """A sample was not used: no event happens at it, and the problem may be with the samples."""
         problem = self.validator.problem or self._plausibility.problem
-        if self._estimate.event is not None or problem != self._estimate.problem:
-            self._estimate = replace(self._estimate, event=None, problem=problem)
+        if self.estimate.event is not None or problem != self.estimate.problem:
+            self.estimate = replace(self.estimate, event=None, problem=problem)
 
     def advance(self, rows: Rows, steps: FloatArray, k: int) -> int:
         """Follow the samples of `rows` from k on, up to the first at which the filter is updated; the index behind it.
 
         steps: (N,), s before each sample; 0 where the filters have to restart, which only the first may be.
         """
-        after_event = self._estimate.event is not None
+        after_event = self.estimate.event is not None
         if after_event:  # an event is on its own sample only: the next one is a step of its own
-            self._estimate = replace(self._estimate, event=None)
+            self.estimate = replace(self.estimate, event=None)
         if steps[k] <= 0.0:
             self._restart_after(float(rows.stamp[k]) - self._stamp)
         end = k + 1
@@ -362,8 +348,8 @@ class PayloadEstimator:
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))
-        elif self.validator.problem and not self._estimate.problem:
-            self._estimate = replace(self._estimate, problem=self.validator.problem)
+        elif self.validator.problem and not self.estimate.problem:
+            self.estimate = replace(self.estimate, problem=self.validator.problem)
         return end
 
     def _restart_after(self, dt: float) -> None:
@@ -412,7 +398,7 @@ class PayloadEstimator:
             rate = self._detector.unnoticed / prior[0]
         state.covariance[place, place] += min(rate * dt, 1.0) * np.maximum(prior - P, 0.0)
         if not self.regression.settled:
-            self._state, self._estimate = state, self._published(SETTLING)
+            self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
         row = _Row(Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(dt, aliased))
@@ -420,14 +406,21 @@ class PayloadEstimator:
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
             self._forget_all()
-            self._estimate = self._published(SETTLING)
+            self.estimate = self._published(SETTLING)
             return
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
         self._q = q
-        pending = self._detector.pending
-        lead = None if pending is None else self._lead(row, self._before(self._stamp - pending.age))
+        pending, lead = self._detector.pending, None
+        if pending is None:
+            self._largest = 0.0
+        else:
+            before = self._before(self._stamp - pending.age)
+            lead, size = self._lead(row, before), row.surprise(before, noise.std)
+            self._largest = max(self._largest, size)
+            if size < 0.5 * self._largest:  # what goes was no payload, even if its last torques look like a light one
+                lead = min(lead, 0.0)
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
@@ -436,10 +429,10 @@ class PayloadEstimator:
         elif self._last is not None and self._stamp < self._flow_end + PASSED and self._detector.pending is None:
             event = self._look_at_flow(self._last, dt) or event
         carried = self._present.mean[THETA] + tare
-        self._residual = y - Y @ carried
+        self.residual = y - Y @ carried
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
-        if self._plausibility.update(torque, y, self._residual, motion, is_touched):
+        if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             self._evaluate_plausibility(carried[0])
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
@@ -448,7 +441,7 @@ class PayloadEstimator:
             status = UNDECIDED
         elif self._touch is not None:
             status = TOUCHED
-        self._estimate = self._published(status, event)
+        self.estimate = self._published(status, event)
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
         """Let what is known fade with the motion, and learn the level of the noise."""
@@ -512,10 +505,8 @@ class PayloadEstimator:
         """The event of a change that was just found; closer ones of one kind are one event."""
         if kind == PICK and self._clock.still > 0.0:
             kind = LOAD  # a weight, or a steady push
-        self._found = kind
-        last_kind, last_stamp = self._announced
-        self._announced = kind, self._stamp
-        continues = kind == last_kind and self._stamp - last_stamp < ONE_CHANGE
+        continues = kind == self._found and self._stamp - self._found_at < ONE_CHANGE
+        self._found, self._found_at = kind, self._stamp
         return None if continues else ChangeEvent(self._stamp, kind, onset)
 
     def _adopt(self, change: Change, onset: float) -> None:

@@ -150,6 +150,17 @@ def test_what_never_becomes_clear_stays_in_the_interval():
     assert abs(found[-1][1].mass - 0.3) < 3.0 * found[-1][1].std[0]
 
 
+def test_a_push_that_presses_straight_down_leaves_nothing():
+    """For three seconds it may be a load; what its end leaves is what was carried before, which no other force does."""
+    r = scenario(3084)
+    push = [h for h in r.happenings if h.kind == "pushed"][1]
+    part = slice(0, np.searchsorted(r.stamp, push.end + 1.5))
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    assert [e.event.kind for _, e, _ in found if e.event is not None and e.stamp > push.begin] == ["load", "release"]
+    assert found[-1][1].mass_margin < 0.1
+    assert abs(found[-1][1].mass) < found[-1][1].mass_margin
+
+
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")
