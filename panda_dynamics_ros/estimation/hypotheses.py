@@ -11,8 +11,9 @@ systems", IEEE TAC 1976). L = sum g' S^-1 g and v = sum g' S^-1 nu hold all that
 runs only once. Each `PERIOD` an onset is added, and followed in a slot. A jump is that of a payload's (m, m c), through
 its onset regressor, or of a contact: any torques on the joints up to its link, or a force at what is carried, as large
 as weights are, in any direction. What weighs on a joint lets its friction settle anew, so that a payload comes with a
-small jump of the torques, too; within `PASSED` of a stop it may settle without one. A load may also come on steadily
-while the arm moves: a ramp has G_k min(t / RAMP, 1) in place of G_k. For delta ~ N(0, P),
+small jump of the torques, too; within `PASSED` of a stop it may settle without one. What a hand passes comes gradually,
+within about `GRADUAL`, and a load may come on steadily while the arm moves: such a change has G_k min(t / rise, 1) in
+place of G_k. For delta ~ N(0, P),
 
     log p(data | jump) / p(data | none) = 1/2 v' (L + P^-1)^-1 v - 1/2 log det(1 + P L).
 
@@ -45,7 +46,9 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 MOMENTS = 4
 """Parameters of a payload's jump that show at once: m and m c."""
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
+GRADUAL, GRADUAL_PERIOD, GRADUAL_LIFETIME = 0.3, 0.1, 0.5  # s, in which what a hand passes comes; as above, of such
 RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 2.0  # s, in which a ramp rises; as above, of ramps
+AT_ONCE = 1e-9  # s, in which a jump comes
 PASSED = 0.5
 """s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
 SIZES = np.array([0.3, 1.0, 3.0])
@@ -60,13 +63,12 @@ EVIDENCE, CLEAR = 12.0, 3.0
 change in an hour has the odds e^11. Log Bayes factor between payload and contact, and log odds at the last look."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
-_FAMILIES = ((LIFETIME, PERIOD), (RAMP_LIFETIME, RAMP_PERIOD))
+_FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
 EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
 """Prior odds that the hand was empty before a pick, and that a release leaves what was carried before; that nothing is
 carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
 probability that a release leaves less than all that was carried before, as where a tool is taken off."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
-LONG_AGO = 100.0  # s: a change this long ago has passed the filters completely
 PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 
 
@@ -259,7 +261,7 @@ class Change:
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
     misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
         comes on gradually it exceeds 1.
-    is_ramp: whether it comes on steadily; jump is what has come so far.
+    rise: s, in which it comes on steadily. jump is what has come so far.
     """
 
     kind: str
@@ -267,7 +269,7 @@ class Change:
     jump: FloatArray
     state: GaussianState
     misfit: float
-    is_ramp: bool
+    rise: float
 
     def adopted(self, payload_std: FloatArray, gain: tuple[int, float], first: int) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
@@ -298,12 +300,6 @@ class Change:
         return state, new < 0.5
 
 
-def _filtered_time(pole: float, t: FloatArray) -> FloatArray:
-    """max(t, 0) after both low-pass filters."""
-    t = np.maximum(t, 0.0)
-    return t - 2.0 / pole + (t + 2.0 / pole) * np.exp(-pole * t)
-
-
 class ChangeDetector:
     """Compares hypotheses of recent changes by the steps of one filter.
 
@@ -327,20 +323,19 @@ class ChangeDetector:
         n, self._force = len(sigma), force
         self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
         self._shares = payload_std / payload_std[0]
-        # First those of jumps, then those of ramps. Two more of each: a stream's period need not divide.
-        self._jumps, ramps = (math.ceil(life / period) + 2 for life, period in _FAMILIES)
-        slots, columns = self._jumps + ramps, MOMENTS + n
-        self._places = slice(0, self._jumps), slice(self._jumps, slots)
-        self._lifetime = np.repeat((LIFETIME, RAMP_LIFETIME), (self._jumps, ramps))
-        self._priors = [math.log(CHANGES * period) for _, period in _FAMILIES]  # log odds at an onset
-        self._least = -np.repeat(self._priors, (self._jumps, ramps))
-        self._regressors = OnsetRegressors(n, slots)
+        # Ramps come last. Two slots more of each family: a stream's period need not divide.
+        numbers = [math.ceil(life / period) + 2 for life, period, _ in _FAMILIES]
+        slots, columns = sum(numbers), MOMENTS + n
+        self._first, self._jumps = np.cumsum([0, *numbers]), slots - numbers[-1]
+        self._lifetime, self._period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
+        self._priors = np.log(CHANGES * self._period)  # log odds at an onset
+        self._onsets = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
         self._X = np.zeros((self._pasts, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
-        self._chi, self._evidence, self._response = np.zeros((slots, 2)), np.zeros((slots, 3)), np.zeros(slots)
-        self._age, self._past, self._followed = np.full(slots, math.inf), np.zeros(slots), 0.0
+        self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
+        self._age, self._followed = np.full(slots, math.inf), 0.0
         self._settles = np.zeros(slots, dtype=bool)
         self.restart()
 
@@ -367,38 +362,29 @@ class ChangeDetector:
         self._since_onset += elapsed
         self._since_look += elapsed
         if self.pending is None:
-            for family, (place, (_, period)) in enumerate(zip(self._places, _FAMILIES, strict=True)):
+            for family, (_, period, _) in enumerate(_FAMILIES):
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
-                    self._start(place.start + int(np.argmax(self._age[place])), regression)
-        alive, pole = np.flatnonzero(self._age < math.inf), regression.pole
-        jumps, ramps = alive[alive < self._jumps], alive[alive >= self._jumps]
-        phase = pole * (self._age + self._past)[jumps]
-        self._response[jumps] = 1.0 - (1.0 + phase) * np.exp(-phase)  # of a step, after both poles
-        age = self._age[ramps]
-        self._response[ramps] = (_filtered_time(pole, age) - _filtered_time(pole, age - RAMP)) / RAMP
-        regressors = self._regressors.regressors(regression)
-        regressors[ramps] = self._response[ramps, None, None] * step.Y  # the posture changes slowly
+                    self._start(slice(*self._first[family : family + 2]))
+        risen = np.minimum((self._age + AT_ONCE) / self._rise, 1.0)
+        self._onsets.appear(risen - self._onsets.share, regression)
         follow_step(
-            alive, step.decay, step.Y, step.A, step.shared, step.gain, step.innovation, step.variance,
-            regressors, self._response, self._X, self._L, self._v, self._chi,
+            np.flatnonzero(self._age < math.inf), step.decay, step.Y, step.A, step.shared, step.gain, step.innovation,
+            step.variance, *self._onsets.regressors(regression), self._X, self._L, self._v, self._chi,
         )  # fmt: skip
 
-    def _start(self, slot: int, regression: MomentumRegression) -> None:
-        """Let `slot` stand for a change now."""
-        self._age[slot], self._past[slot] = 0.0, LONG_AGO if self._after_gap else 0.0
-        self._regressors.start(slot, regression, long_ago=self._after_gap)
+    def _start(self, family: slice) -> None:
+        """Let one more slot of a family stand for a change now, or, after a gap, for one of before."""
+        slot = family.start + int(np.argmax(self._age[family]))
+        self._age[slot] = 0.0
+        self._onsets.start(slot, float(self._after_gap))
         self._after_gap = False
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
-        self,
-        state: GaussianState,
-        still: float,
-        least_mass: float = 0.0,
-        present_lead: float | None = None,
+        self, state: GaussianState, still: float, least_mass: float = 0.0, present_lead: float | None = None,
         touched: bool = False,
-    ) -> Change | None:
+    ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
         still: s for which the arm has stood. touched: whether something touches the arm.
@@ -406,11 +392,11 @@ class ChangeDetector:
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
         if self.pending is None:  # hands and settling friction are as slow as ramps
-            ramps = self._age[self._places[1]]
-            ramps[touched | (ramps < still)] = math.inf
+            slow, ramps = self._age[self._first[1] :], self._age[self._jumps :]
+            slow[touched] = ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        self._compare(alive, self._L, self._v, self._least, self._evidence)
+        self._compare(alive, self._L, self._v, -self._priors, self._evidence)
         change = self._clear_change(alive, state, least_mass, present_lead)
         return self._suspect(alive, state, least_mass) if self.pending is None else change
 
@@ -434,8 +420,8 @@ class ChangeDetector:
         lead = present_lead
         if lead is None:
             lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
-        if slots[1] >= self._jumps:  # the disturbance follows a touch that comes on slowly
-            jumps = alive[alive < self._jumps]
+        if slots[1] >= self._first[1]:  # the disturbance follows a touch that comes on slowly
+            jumps = alive[alive < self._first[1]]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (self._counted(slots[0], 0)[0] > EVIDENCE, self._counted(slots[1], 1)[1] > EVIDENCE)
@@ -472,10 +458,10 @@ class ChangeDetector:
         """Suspect the likeliest ramp, or jump at its last look, by what is probable; the change, if it is clear."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.is_last_look = None, False
-        for slots, prior in zip((seen[seen < self._jumps], seen[seen >= self._jumps]), self._priors, strict=True):
+        for slots in (seen[seen < self._jumps], seen[seen >= self._jumps]):
             if not slots.size:
                 continue
-            payload, touch = ([prior + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
+            payload, touch = ([self._priors[s] + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
             likeliest, of_any = int(slots[np.argmax(payload)]), np.logaddexp.reduce(payload)
             if likeliest < self._jumps:  # one look at those of one change
                 if not over[likeliest] or self._since_look < LIFETIME:
@@ -489,7 +475,7 @@ class ChangeDetector:
                 if likeliest < self._jumps and odds > CLEAR:
                     self.pending, self.suspected = change, None
                     return change
-        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._jumps])
+        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._first[1]])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)
         self._age[over] = math.inf
@@ -520,15 +506,14 @@ class ChangeDetector:
         The state changes by the jump itself less what the filter has already made of it (Willsky and Jones).
         """
         state, L, v = state.with_past(), self._L[slot, first:, first:], self._v[slot, first:]
-        is_ramp = slot >= self._jumps
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
-        jump, until_now = covariance @ v, min(float(self._age[slot]) / RAMP, 1.0) if is_ramp else 1.0
+        jump, until_now = covariance @ v, float(self._onsets.share[slot])
         effect = -self._X[np.r_[0 : len(self._X), THETA], first:, slot]
         effect[self._jumping[first:], np.arange(len(jump))] += until_now
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
         misfit = float((chi - v @ jump) / (DEGREES + number))
-        return Change(CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, is_ramp)
+        return Change(CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, float(self._rise[slot]))
 
     def _return(self, change: Change) -> float:
         """Log Bayes factor of a release that, with even odds, leaves what was carried before, against any release."""

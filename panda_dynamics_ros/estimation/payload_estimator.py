@@ -43,11 +43,13 @@ from panda_dynamics_ros.estimation.hypotheses import (
     CHANGES,
     CLEAR,
     CONTACT,
+    GRADUAL,
     LOAD,
     MOMENTS,
     NOTHING,
     PASSED,
     PICK,
+    RAMP,
     RAMP_LIFETIME,
     RELEASE,
     SETTLED,
@@ -519,13 +521,13 @@ class PayloadEstimator:
                 self._touch = _Touch(onset, before, self._opened(before.with_past()))
         else:
             state, is_past = self._adopted(change)
-            is_gradual = change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
-            if is_gradual:  # what was learnt meanwhile is wrong
+            is_gradual = change.rise == GRADUAL or change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
+            if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
                 before = self._before(onset - PASSED)
                 self._return_to(before)
                 state = self._opened(before.with_past())
             self._state = self._remember(state, onset)
-            if change.is_ramp or is_gradual:  # more may follow
+            if change.rise == RAMP or is_gradual:  # more may follow
                 self._flow_end = self._stamp + FLOW
             self._touch, self._last = None, _Happening(self._found, onset)
         self._clock.still = min(self._clock.still, 0.0)

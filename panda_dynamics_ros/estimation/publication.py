@@ -162,17 +162,9 @@ class ConsistentBody:
 
 
 def published_estimate(
-    mean: FloatArray,
-    covariance: FloatArray,
-    options: EstimatorOptions,
-    shape: Shape | None,
-    body: ConsistentBody,
-    *,
-    stamp: float,
-    status: str,
-    event: ChangeEvent | None = None,
-    problem: str = "",
-) -> PayloadEstimate:
+    mean: FloatArray, covariance: FloatArray, options: EstimatorOptions, shape: Shape | None, body: ConsistentBody, *,
+    stamp: float, status: str, event: ChangeEvent | None = None, problem: str = "",
+) -> PayloadEstimate:  # fmt: skip
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
     `body` searches for the nearest physically consistent body; the same object for the same payload starts near it.

@@ -256,7 +256,7 @@ def recorded_rows(
 
 
 class OnsetRegressors:
-    """Regressors of payloads that appear at given onsets: filters of Y that start at zero there.
+    """Regressors of payloads that appear at given onsets, at once or in parts: filters of Y that start at zero there.
 
     A payload that is picked up at t0 loads the joints from then on, and its torque rises through both filters: it is
     Y_t0 theta from the first sample. No filter has to run for an onset. Both get the same inputs, so that what those of
@@ -265,25 +265,35 @@ class OnsetRegressors:
 
         E1 <- a E1,    E2 <- a E2 - (b0 a + b1) E1,
 
-    that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m for all of them.
+    that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m for all of them. They are linear
+    in Y: parts of a payload that appear one after the other add up, and a constant torque has a column, too.
 
     n: joints. slots: onsets that are followed at once.
+
+    share: (slots,), what has appeared of each.
     """
 
     def __init__(self, n: int, slots: int) -> None:
-        self._first_excess, self._second_excess = np.zeros((2, slots, n, PARAMETERS))
+        self._first_excess, self._second_excess = np.zeros((2, slots, n * PARAMETERS + 1))
+        self.share = np.zeros(slots)
 
-    def start(self, slot: int, regression: MomentumRegression, long_ago: bool = False) -> None:
-        """Let the payload of `slot` appear now, or have been there since before the filters started."""
-        self._follow(regression)
-        present = 0.0 if long_ago else 1.0
-        self._first_excess[slot] = -present * regression.filters.middle[:, :PARAMETERS]
-        self._second_excess[slot] = present * regression.filtered[:, :PARAMETERS]
+    def start(self, slot: int, share: float) -> None:
+        """Let `slot` follow another payload, of which `share` has been there since before the filters started."""
+        self._first_excess[slot] = self._second_excess[slot] = 0.0
+        self.share[slot] = share
 
-    def regressors(self, regression: MomentumRegression) -> FloatArray:
-        """(slots, n, 10)."""
+    def appear(self, shares: FloatArray, regression: MomentumRegression) -> None:
+        """Let `shares` (slots,) of the payloads appear now."""
         self._follow(regression)
-        return regression.filtered[:, :PARAMETERS] - self._second_excess
+        self._first_excess -= np.outer(shares, _with_constant(regression.filters.middle))
+        self._second_excess += np.outer(shares, _with_constant(regression.filtered))
+        self.share += shares
+
+    def regressors(self, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
+        """(slots, n, 10), and (slots,) of a constant torque."""
+        self._follow(regression)
+        found = np.outer(self.share, _with_constant(regression.filtered)) - self._second_excess
+        return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()
 
     def _follow(self, regression: MomentumRegression) -> None:
         """Let the excesses pass what `regression.decay` has passed, which starts again."""
@@ -292,3 +302,8 @@ class OnsetRegressors:
         self._second_excess -= m * self._first_excess
         self._first_excess *= k
         regression.decay[:] = 1.0, 0.0
+
+
+def _with_constant(filtered: FloatArray) -> FloatArray:
+    """(10 n + 1,): Y of `filtered` (n, ..), and a constant torque after any filter."""
+    return np.append(filtered[:, :PARAMETERS], 1.0)

@@ -44,11 +44,7 @@ FIRST, LAST = 4, 16  # updates: the first that is followed, and the end
 def followed(jump, settled=SETTLED):
     """The state after `LAST` updates of three joints, and the detector, of a jump (4 + 3,) at its first onset."""
     rng = np.random.default_rng(5)
-    (regression, own), onset, pole = (
-        (MomentumRegression(N, 3.0, 11) for _ in range(2)),
-        OnsetRegressors(N, 1),
-        6.0 * np.pi,
-    )
+    (regression, own), onset = (MomentumRegression(N, 3.0, 11) for _ in range(2)), OnsetRegressors(N, 1)
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
     detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS, lambda: np.eye(N))
     for k in range(LAST):
@@ -56,11 +52,11 @@ def followed(jump, settled=SETTLED):
             each.rows(np.array([PERIOD]), *terms[:, None])
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
         if k == FIRST:
-            onset.start(0, own)
+            onset.start(0, 0.0)
+            onset.appear(np.ones(1), own)
         elif k > FIRST:
-            phase = pole * PERIOD * (k - FIRST)
-            y += onset.regressors(own)[0, :, :MOMENTS] @ jump[:MOMENTS]
-            y += (1.0 - (1.0 + phase) * np.exp(-phase)) * jump[MOMENTS:]
+            regressors, constant = onset.regressors(own)
+            y += regressors[0, :, :MOMENTS] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
         state = predict(state, DECAY, SIGMA)
         state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
         if k >= FIRST:

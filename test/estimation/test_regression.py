@@ -77,10 +77,13 @@ def test_slow_streams_stay_unbiased(panda, rate):
 
 
 def test_an_onset_is_filters_that_start_there(panda):
-    """The torque of what is picked up at t0, through both poles from zero, whenever the regressors are asked for."""
+    """The torque of what is picked up at t0, through both poles from zero, whenever the regressors are asked for.
+
+    Half of another payload is there from the first onset on, and the rest from the second on.
+    """
     motion, onsets = sinusoids(2.0), (1200, 1350)
     rows, regression = terms_of(panda, motion, np.zeros_like(motion.q)), MomentumRegression(panda.n, 3.0)
-    slots, exact = OnsetRegressors(panda.n, 3), torques(panda, motion, PAYLOAD) - torques(panda, motion)
+    slots, exact = OnsetRegressors(panda.n, 4), torques(panda, motion, PAYLOAD) - torques(panda, motion)
     oracle = np.zeros((2, *motion.q.shape))
     for each, k in zip(oracle, onsets, strict=True):
         for joint in range(7):
@@ -88,18 +91,20 @@ def test_an_onset_is_filters_that_start_there(panda):
     limit, steps = 2e-5 * np.abs(exact).max(), np.diff(motion.stamp, prepend=motion.stamp[0])
     for k in range(len(motion.stamp)):
         step(regression, steps[k], rows.momentum[k], rows.bias[k])
-        for slot, onset in enumerate(onsets):
-            if k == onset:
-                slots.start(slot, regression)
-        if k == onsets[0]:
-            slots.start(2, regression, long_ago=True)
+        if k == 1000:
+            slots.start(2, 1.0)
+        if k in onsets:
+            slots.appear(np.array([[1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.5]][onsets.index(k)]), regression)
         if k >= onsets[0] and k % 7 == 0:
-            found = slots.regressors(regression) @ PAYLOAD.vector
-            np.testing.assert_allclose(found[0], oracle[0, k], atol=limit)
-            if k >= onsets[1]:
-                np.testing.assert_allclose(found[1], oracle[1, k], atol=limit)
+            regressors, constant = slots.regressors(regression)
+            torque, half = regressors @ PAYLOAD.vector, 0.5 * oracle[:, k].sum(axis=0)
+            np.testing.assert_allclose(torque[[0, 1, 3]], [*oracle[:, k], half], atol=limit)
+            phase = regression.pole * np.maximum(motion.stamp[k] - motion.stamp[[*onsets]], 0.0)
+            step_response = 1.0 - (1.0 + phase) * np.exp(-phase)
+            # The second pole takes what the first one says for linear between samples, (w dt)^2 / 12 off.
+            np.testing.assert_allclose(constant, [*step_response, 1.0, 0.5 * step_response.sum()], atol=3e-5)
     # Long ago is before the filters started, as if nothing had been carried then: by now the whole regressor.
-    np.testing.assert_array_equal(slots.regressors(regression)[2], regression.filtered[:, :ARM])
+    np.testing.assert_array_equal(slots.regressors(regression)[0][2], regression.filtered[:, :ARM])
 
 
 def test_a_block_is_its_samples(panda):
