@@ -59,8 +59,8 @@ SETTLED = 0.2
 """By how much friction settles anew under a weight, one sigma, as a share of residual and dry friction."""
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
-"""Log Bayes factor against no change from which on there is one: with fifty onsets a second, and `CHANGES`, one false
-change in an hour has the odds e^11. Log Bayes factor between payload and contact, and log odds at the last look."""
+"""Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour of
+fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
@@ -323,12 +323,13 @@ class ChangeDetector:
         n, self._force = len(sigma), force
         self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
         self._shares = payload_std / payload_std[0]
-        # Ramps come last. Two slots more of each family: a stream's period need not divide.
+        # Two slots more of each family: a stream's period need not divide.
         numbers = [math.ceil(life / period) + 2 for life, period, _ in _FAMILIES]
         slots, columns = sum(numbers), MOMENTS + n
-        self._first, self._jumps = np.cumsum([0, *numbers]), slots - numbers[-1]
-        self._lifetime, self._period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
-        self._priors = np.log(CHANGES * self._period)  # log odds at an onset
+        self._first = np.cumsum([0, *numbers])  # slots of each family
+        _, self._sudden, self._brief, _ = self._first  # those before are jumps; jumps and gradual changes
+        self._lifetime, period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
+        self._priors = np.log(CHANGES * period)  # log odds at an onset
         self._onsets = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
@@ -392,7 +393,7 @@ class ChangeDetector:
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
         if self.pending is None:  # hands and settling friction are as slow as ramps
-            slow, ramps = self._age[self._first[1] :], self._age[self._jumps :]
+            slow, ramps = self._age[self._sudden :], self._age[self._brief :]
             slow[touched] = ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
@@ -420,8 +421,8 @@ class ChangeDetector:
         lead = present_lead
         if lead is None:
             lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
-        if slots[1] >= self._first[1]:  # the disturbance follows a touch that comes on slowly
-            jumps = alive[alive < self._first[1]]
+        if slots[1] >= self._sudden:  # the disturbance follows a touch that comes on slowly
+            jumps = alive[alive < self._sudden]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
         clear = (self._counted(slots[0], 0)[0] > EVIDENCE, self._counted(slots[1], 1)[1] > EVIDENCE)
@@ -458,12 +459,12 @@ class ChangeDetector:
         """Suspect the likeliest ramp, or jump at its last look, by what is probable; the change, if it is clear."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.is_last_look = None, False
-        for slots in (seen[seen < self._jumps], seen[seen >= self._jumps]):
+        for slots in (seen[seen < self._brief], seen[seen >= self._brief]):
             if not slots.size:
                 continue
             payload, touch = ([self._priors[s] + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
             likeliest, of_any = int(slots[np.argmax(payload)]), np.logaddexp.reduce(payload)
-            if likeliest < self._jumps:  # one look at those of one change
+            if likeliest < self._brief:  # one look at those of one change
                 if not over[likeliest] or self._since_look < LIFETIME:
                     continue
                 self._since_look = 0.0
@@ -472,10 +473,10 @@ class ChangeDetector:
             probability = 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
             if self._possibility(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
-                if likeliest < self._jumps and odds > CLEAR:
+                if likeliest < self._brief and odds > CLEAR:
                     self.pending, self.suspected = change, None
                     return change
-        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._first[1]])
+        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)
         self._age[over] = math.inf
