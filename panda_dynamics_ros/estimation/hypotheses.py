@@ -59,8 +59,8 @@ SETTLED = 0.2
 """By how much friction settles anew under a weight, one sigma, as a share of residual and dry friction."""
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
-"""Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour of
-fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look."""
+"""Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour
+of fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
