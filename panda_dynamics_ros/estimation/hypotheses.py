@@ -417,7 +417,9 @@ class ChangeDetector:
         self, alive: np.ndarray, state: GaussianState, least_mass: float, present_lead: float | None
     ) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
-        slots = alive[np.argmax(self._evidence[alive, :2], axis=0)]
+        evidence, is_gradual = self._evidence[alive, :2].copy(), (alive >= self._sudden) & (alive < self._brief)
+        evidence[is_gradual] -= EVIDENCE  # it has to be clear that no jump explains it as well
+        slots = alive[np.argmax(evidence, axis=0)]
         lead = present_lead
         if lead is None:
             lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
