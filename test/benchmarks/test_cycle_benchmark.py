@@ -150,6 +150,17 @@ def test_what_never_becomes_clear_stays_in_the_interval():
     assert abs(found[-1][1].mass - 0.3) < 3.0 * found[-1][1].std[0]
 
 
+@pytest.mark.parametrize("seed", [125, 217])
+def test_what_comes_within_some_tenths_of_a_second_is_not_taken_for_a_jump(seed):
+    """1.7 and 1.9 kg within 0.3 s, in motion: the first torques tell most of a jump, and are those of a part of it."""
+    r = scenario(seed)
+    pick = next(h for h in r.happenings if h.kind == "pick" and h.end - h.begin > 0.29)
+    part = slice(0, np.searchsorted(r.stamp, pick.end + 1.0))
+    found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
+    assert [e.event.kind for _, e, _ in found if e.event is not None] == ["pick"]
+    assert abs(found[-1][1].mass - pick.payload.mass) < 3.0 * found[-1][1].std[0] < 1.0
+
+
 def test_a_push_that_presses_straight_down_leaves_nothing():
     """For three seconds it may be a load; what its end leaves is what was carried before, which no other force does."""
     r = scenario(3084)
