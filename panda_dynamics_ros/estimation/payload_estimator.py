@@ -75,6 +75,7 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 FLOW = 1.0  # s, for which what is carried may become anything else where it does not come at once
 RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
+GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
 LONGEST = 60.0  # s, of a touch: longer than a hand guides an arm
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
@@ -421,7 +422,7 @@ class PayloadEstimator:
             before = self._before(self._stamp - pending.age)
             lead, size = self._lead(row, before), row.surprise(before, noise.std)
             self._largest = max(self._largest, size)
-            if size < 0.5 * self._largest:  # what goes was no payload, even if its last torques look like a light one
+            if size < GOING * self._largest:  # its last torques may look like a light payload
                 lead = min(lead, 0.0)
         event = self._changes(motion, lead)
         if self._detector.pending is None:

@@ -116,14 +116,17 @@ def test_an_interval_holds_for_weight_and_push_until_motion_decides():
 
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_what_comes_on_steadily_in_motion_is_found(robot):
-    """1 kg within 0.7 s; a rate of 1.4 kg/s is noticed before a quarter of it has come."""
+    """1 kg within 0.7 s; a rate of 1.4 kg/s is noticed before a quarter of it has come.
+
+    Known fault: the FR3's is taken for gradual, so that the interval is a tenth wider than that of a ramp.
+    """
     r = steady(robot, 500)
     first = r.happenings[0]
     part = slice(0, int(1e3 * first.end) + 1000)
     found = pdr.ArmMonitor(r.robot).update_rows(r.stamp[part], r.q[part], r.dq[part], r.tau[part]).estimates
     assert [e.event.kind for _, e, _ in found if e.event is not None] == ["pick"]
     assert next(e.stamp for _, e, _ in found if e.event is not None) < first.end
-    assert abs(found[-1][1].mass - 1.0) < 3.0 * found[-1][1].std[0] < 0.5  # it may still have been coming a moment ago
+    assert abs(found[-1][1].mass - 1.0) < 3.0 * found[-1][1].std[0] < (0.4 if robot == "panda" else 0.44)
 
 
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
