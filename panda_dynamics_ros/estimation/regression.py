@@ -275,6 +275,7 @@ class OnsetRegressors:
 
     def __init__(self, n: int, slots: int) -> None:
         self._first_excess, self._second_excess = np.zeros((2, slots, n * PARAMETERS + 1))
+        self._middle, self._filtered = np.ones((2, n * PARAMETERS + 1))  # Y after each pole, and a constant torque
         self.share = np.zeros(slots)
 
     def start(self, slot: int, share: float) -> None:
@@ -282,28 +283,21 @@ class OnsetRegressors:
         self._first_excess[slot] = self._second_excess[slot] = 0.0
         self.share[slot] = share
 
-    def appear(self, shares: FloatArray, regression: MomentumRegression) -> None:
-        """Let `shares` (slots,) of the payloads appear now."""
-        self._follow(regression)
-        self._first_excess -= np.outer(shares, _with_constant(regression.filters.middle))
-        self._second_excess += np.outer(shares, _with_constant(regression.filtered))
-        self.share += shares
+    def follow(self, shares: FloatArray, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
+        """Let so much more of the payloads appear now, `shares` (slots,).
 
-    def regressors(self, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
-        """(slots, n, 10), and (slots,) of a constant torque."""
-        self._follow(regression)
-        found = np.outer(self.share, _with_constant(regression.filtered)) - self._second_excess
-        return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()
-
-    def _follow(self, regression: MomentumRegression) -> None:
-        """Let the excesses pass what `regression.decay` has passed, which starts again."""
-        k, m = regression.decay
+        Returns the regressors (slots, n, 10), and those of a constant torque (slots,).
+        """
+        (k, m), filters = regression.decay, regression.filters
         self._second_excess *= k
         self._second_excess -= m * self._first_excess
         self._first_excess *= k
         regression.decay[:] = 1.0, 0.0
-
-
-def _with_constant(filtered: FloatArray) -> FloatArray:
-    """(10 n + 1,): Y of `filtered` (n, ..), and a constant torque after any filter."""
-    return np.append(filtered[:, :PARAMETERS], 1.0)
+        for values, new in ((self._middle, filters.middle), (self._filtered, filters.second)):
+            values[:-1].reshape(new.shape[0], PARAMETERS)[:] = new[:, :PARAMETERS]
+        self.share += shares
+        new = np.flatnonzero(shares)
+        self._first_excess[new] -= shares[new, None] * self._middle
+        self._second_excess[new] += shares[new, None] * self._filtered
+        found = self.share[:, None] * self._filtered - self._second_excess
+        return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()

@@ -53,9 +53,9 @@ def followed(jump, settled=SETTLED):
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
         if k == FIRST:
             onset.start(0, 0.0)
-            onset.appear(np.ones(1), own)
+            onset.follow(np.ones(1), own)
         elif k > FIRST:
-            regressors, constant = onset.regressors(own)
+            regressors, constant = onset.follow(np.zeros(1), own)
             y += regressors[0, :, :MOMENTS] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
         state = predict(state, DECAY, SIGMA)
         state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
