@@ -296,8 +296,8 @@ class OnsetRegressors:
         for values, new in ((self._middle, filters.middle), (self._filtered, filters.second)):
             values[:-1].reshape(new.shape[0], PARAMETERS)[:] = new[:, :PARAMETERS]
         self.share += shares
-        new = np.flatnonzero(shares)
-        self._first_excess[new] -= shares[new, None] * self._middle
-        self._second_excess[new] += shares[new, None] * self._filtered
+        some = np.flatnonzero(shares)
+        self._first_excess[some] -= shares[some, None] * self._middle
+        self._second_excess[some] += shares[some, None] * self._filtered
         found = self.share[:, None] * self._filtered - self._second_excess
         return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()
