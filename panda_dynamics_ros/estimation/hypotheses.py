@@ -368,7 +368,7 @@ class ChangeDetector:
                     self._since_onset[family] = 0.0
                     self._start(slice(*self._first[family : family + 2]))
         risen = np.minimum((self._age + AT_ONCE) / self._rise, 1.0)
-        onsets = self._onsets.follow(risen - self._onsets.share, regression)
+        onsets = self._onsets.follow(risen, regression)
         follow_step(
             np.flatnonzero(self._age < math.inf), step.decay, step.Y, step.A, step.shared, step.gain, step.innovation,
             step.variance, *onsets, self._X, self._L, self._v, self._chi,

@@ -283,8 +283,8 @@ class OnsetRegressors:
         self._first_excess[slot] = self._second_excess[slot] = 0.0
         self.share[slot] = share
 
-    def follow(self, shares: FloatArray, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
-        """Let so much more of the payloads appear now, `shares` (slots,).
+    def follow(self, share: FloatArray, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
+        """Let what has appeared of each payload be `share` (slots,) from now on.
 
         Returns the regressors (slots, n, 10), and those of a constant torque (slots,).
         """
@@ -295,9 +295,10 @@ class OnsetRegressors:
         regression.decay[:] = 1.0, 0.0
         for values, new in ((self._middle, filters.middle), (self._filtered, filters.second)):
             values[:-1].reshape(new.shape[0], PARAMETERS)[:] = new[:, :PARAMETERS]
-        self.share += shares
-        some = np.flatnonzero(shares)
-        self._first_excess[some] -= shares[some, None] * self._middle
-        self._second_excess[some] += shares[some, None] * self._filtered
+        more = share - self.share
+        self.share += more
+        some = np.flatnonzero(more)
+        self._first_excess[some] -= more[some, None] * self._middle
+        self._second_excess[some] += more[some, None] * self._filtered
         found = self.share[:, None] * self._filtered - self._second_excess
         return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()

@@ -55,7 +55,7 @@ def followed(jump, settled=SETTLED):
             onset.start(0, 0.0)
             onset.follow(np.ones(1), own)
         elif k > FIRST:
-            regressors, constant = onset.follow(np.zeros(1), own)
+            regressors, constant = onset.follow(onset.share, own)
             y += regressors[0, :, :MOMENTS] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
         state = predict(state, DECAY, SIGMA)
         state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
