@@ -24,7 +24,6 @@ setup(
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
         NAME: ["py.typed", "__init__.pyi"],
-        f"{NAME}.nodes": ["fast_dds.xml"],
         f"{NAME}.robot": ["arms/*.yaml", "end_effectors/*.yaml"],
         f"{NAME}.recordings": ["example.csv.gz"],
     },

@@ -5,13 +5,10 @@ A node is a process that imports this package before NumPy.
 """
 
 import os
-from pathlib import Path
 
 # The matrices of a node are small. A thread of OpenBLAS that waits for another one spins; where as many processes do so
 # as there are cores, Linux was seen to run none of those waited for: two nodes that started at once hung in an eigh.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Fast DDS would take settings, such as whom to talk to, from the working folder. FASTRTPS_DEFAULT_PROFILES_FILE names
-# those of the user.
+# Fast DDS would take settings, such as whom to talk to, from the working folder. FASTRTPS_DEFAULT_PROFILES_FILE,
+# or FASTDDS_DEFAULT_PROFILES_FILE on Kilted, names those of the user.
 os.environ.setdefault("SKIP_DEFAULT_XML_FILE", "1")
-# Fast DDS 2 would wake a thread of its own for each message that is acknowledged, a fifth of the time of `dynamics`.
-os.environ.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).with_name("fast_dds.xml")))
