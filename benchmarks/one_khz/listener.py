@@ -13,7 +13,6 @@ import json
 import signal
 import struct
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def take(subscription: Subscription) -> list[tuple[bytes, int]]:
     return taken
 
 
-def listen_bare(interrupted: threading.Event) -> None:
+def listen_bare(interrupted: list[int]) -> None:
     """Note when joint states come, in a callback, as any Python program would."""
     node, executor = rclpy.create_node("bare_listener"), make_executor()
     rows: list[tuple[int, int]] = []
@@ -65,15 +64,15 @@ def listen_bare(interrupted: threading.Event) -> None:
 
     node.create_subscription(JointState, "joint_states", note, INPUT_QOS)
     executor.add_node(node)
-    spin(executor, interrupted.is_set)
+    spin(executor, lambda: bool(interrupted))
     np.savez(Path(sys.argv[1]), allow_pickle=False, bare=np.array(rows, dtype=np.int64).reshape(-1, 2))
     rclpy.try_shutdown()
 
 
 def main() -> None:
     """Listen until interrupted, then write."""
-    interrupted = threading.Event()
-    signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
+    interrupted: list[int] = []  # a threading.Event that is set in a signal handler may wait for its own lock forever
+    signal.signal(signal.SIGINT, lambda number, frame: interrupted.append(number))
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     if "--bare" in sys.argv:
         listen_bare(interrupted)
@@ -87,7 +86,8 @@ def main() -> None:
     diagnostics = listen(DiagnosticArray, "/diagnostics")
     found: dict[str, list[tuple[int, int]]] = {topic: [] for topic in topics}
     statuses: dict[str, dict[str, Any]] = {}
-    while not interrupted.wait(LOOK_PERIOD):
+    while not interrupted:
+        time.sleep(LOOK_PERIOD)
         for topic, subscription in topics.items():
             for message, published in take(subscription):
                 seconds, nanoseconds = STAMP.unpack_from(message, STAMP_AT)
