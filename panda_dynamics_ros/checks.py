@@ -77,8 +77,8 @@ def covariance(value: ArrayLike, size: int, name: str) -> FloatArray:
 
 def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float = math.inf) -> float:
     """`value` as a finite float within [minimum, maximum]."""
-    if type(value) is float and math.isfinite(value) and minimum <= value <= maximum:
-        return value
+    if isinstance(value, float) and math.isfinite(value) and minimum <= value <= maximum:
+        return float(value)
     array = real_array(value, name)
     if array.ndim != 0:
         raise ArgumentError(f"{name}: expected a number, got an array of shape {array.shape}")

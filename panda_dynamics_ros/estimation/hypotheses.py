@@ -76,7 +76,7 @@ PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
 def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regressors, step_response, X, L, v, chi):
     """Follow a prediction and a correction of the filter in every slot, in place.
 
-    regressors (slots, n, 10), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
+    regressors (n, 10, slots), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
     over their variance, and their number.
     """
     (n, size), count = gain.shape, step_response.shape[0]
@@ -97,7 +97,7 @@ def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regresso
             add_row(-A[i, shared + k], rows[first + shared + own * i + k], g)
         for slot in range(count):
             for c in range(MOMENTS):
-                g[c * count + slot] += regressors[slot, i, c]
+                g[c * count + slot] += regressors[i, c, slot]
             g[(MOMENTS + i) * count + slot] += step_response[slot]
         for slot in slots:
             chi[slot, 0] += innovation[i] * innovation[i] / variance[i]
@@ -150,10 +150,10 @@ def log_mean_exp(terms):
 
 
 @compiled
-def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least, evidence):
+def log_bayes_factors(slots, L, v, chi, sizes, shares, settled, touches, sigma, least, evidence):
     """Evidence (slots, 3) of a payload's jump, of a contact, and of friction that has settled anew, in every slot.
 
-    It is 0 where that of a jump and of a contact cannot reach `least` (slots,).
+    It is 0 where that of a jump and of a contact cannot reach `least` (slots,): no fit exceeds half of `chi`.
     """
     n = sigma.shape[0]
     last = MOMENTS + n - 1
@@ -161,6 +161,8 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
     variance, fits, penalties = np.empty(last + 1), np.empty(last + 1), np.empty(last + 1)
     for slot in slots:
         evidence[slot] = 0.0
+        if 0.5 * chi[slot, 0] < least[slot]:
+            continue
         for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
             for k in range(MOMENTS):
                 variance[k] = (sizes[s] * shares[k]) ** 2
@@ -182,7 +184,7 @@ def log_bayes_factors(slots, L, v, sizes, shares, settled, touches, sigma, least
                 of_touch[s * n + link] = fits[link] - penalties[link]
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
-        if evidence[slot].any():
+        if evidence[slot, 0] != 0.0 or evidence[slot, 1] != 0.0:
             for i in range(n):
                 variance[i] = settled[i] ** 2
             fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
@@ -367,8 +369,7 @@ class ChangeDetector:
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
                     self._start(slice(*self._first[family : family + 2]))
-        risen = np.minimum((self._age + AT_ONCE) / self._rise, 1.0)
-        onsets = self._onsets.follow(risen, regression)
+        onsets = self._onsets.follow(np.minimum((self._age + AT_ONCE) / self._rise, 1.0), regression)
         follow_step(
             np.flatnonzero(self._age < math.inf), step.decay, step.Y, step.A, step.shared, step.gain, step.innovation,
             step.variance, *onsets, self._X, self._L, self._v, self._chi,
@@ -397,15 +398,15 @@ class ChangeDetector:
             slow[touched] = ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        self._compare(alive, self._L, self._v, -self._priors, self._evidence)
+        self._compare(alive, self._L, self._v, self._chi, -self._priors, self._evidence)
         change = self._clear_change(alive, state, least_mass, present_lead)
         return self._suspect(alive, state, least_mass) if self.pending is None else change
 
     def _compare(
-        self, slots: np.ndarray, L: FloatArray, v: FloatArray, least: FloatArray, evidence: FloatArray
+        self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
     ) -> None:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
-        log_bayes_factors(slots, L, v, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
+        log_bayes_factors(slots, L, v, chi, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
         slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both compete
         if slots.size:
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
@@ -417,8 +418,10 @@ class ChangeDetector:
         self, alive: np.ndarray, state: GaussianState, least_mass: float, present_lead: float | None
     ) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
-        evidence, is_gradual = self._evidence[alive, :2].copy(), (alive >= self._sudden) & (alive < self._brief)
-        evidence[is_gradual] -= EVIDENCE  # it has to be clear that no jump explains it as well
+        evidence = self._evidence[alive, :2]
+        if self.pending is None and not (evidence > EVIDENCE).any():
+            return None
+        evidence[(alive >= self._sudden) & (alive < self._brief)] -= EVIDENCE  # clear that no jump explains it as well
         slots = alive[np.argmax(evidence, axis=0)]
         lead = present_lead
         if lead is None:
@@ -441,7 +444,8 @@ class ChangeDetector:
             is_touch = lead < 0.0
         else:
             return None
-        self.pending = self._contact(int(slots[1]), state) if is_touch else payload
+        of_touch = MOMENTS, (TOUCHES[-1] * self._sigma) ** 2  # the payload is what it was before
+        self.pending = self._jump(int(slots[1]), *of_touch, state) if is_touch else payload
         self.suspected = None
         return self.pending
 
@@ -454,7 +458,7 @@ class ChangeDetector:
         G, of_one, evidence = np.hstack((Y[:, :MOMENTS], np.eye(len(nu)))), np.zeros(1, np.int64), np.zeros((1, 3))
         weighted = np.linalg.solve(S, G)
         L, v, least = (G.T @ weighted)[None], (nu @ weighted)[None], np.full(1, -math.inf)
-        self._compare(of_one, L, v, least, evidence)
+        self._compare(of_one, L, v, np.zeros((1, 2)), least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
@@ -498,10 +502,6 @@ class ChangeDetector:
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = np.diag(variance[inertia])
         return replace(change, kind=PICK if change.jump[0] > 0.0 else RELEASE)
-
-    def _contact(self, slot: int, state: GaussianState) -> Change:
-        """Something touches the arm: the disturbance has jumped, the payload is what it was before."""
-        return self._jump(slot, MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
 
     def _jump(self, slot: int, first: int, variance: FloatArray, state: GaussianState) -> Change:
         """The jump of the columns from `first` on in a slot, given its prior variance, and the state with it included.

@@ -29,6 +29,11 @@ class GaussianState:
         std = np.concatenate((payload_std, disturbance_std, np.ones(errors)))
         return cls(np.zeros(len(std)), np.diag(std**2))
 
+    @property
+    def variance(self) -> FloatArray:
+        """(N,), the diagonal of the covariance: a view, to which may be written."""
+        return np.einsum("ii->i", self.covariance)
+
     def copy(self) -> GaussianState:
         """A copy that shares nothing."""
         return GaussianState(self.mean.copy(), self.covariance.copy())
@@ -137,11 +142,10 @@ def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovati
 
 def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> GaussianState:
     """The state after d <- a d + w, with a = `decay` (n,) and var w = sigma^2 (1 - a^2), `sigma` (n,)."""
-    state, d = state.copy(), slice(PARAMETERS, PARAMETERS + len(sigma))
-    state.mean[d] *= decay
-    state.covariance[d] *= decay[:, None]
-    state.covariance[:, d] *= decay
-    state.covariance[d, d] += np.diag(sigma**2 * (1.0 - decay**2))
+    factor, d = np.ones(len(state.mean)), slice(PARAMETERS, PARAMETERS + len(sigma))
+    factor[d] = decay
+    state = GaussianState(factor * state.mean, factor[:, None] * state.covariance * factor)
+    state.variance[d] += sigma**2 * (1.0 - decay**2)
     return state
 
 
@@ -167,9 +171,10 @@ def fade(
     each error of the arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means
     would draw what is carried for long to zero, and put errors of the arm in its place.
     """
-    P, k = state.covariance.copy(), np.arange(errors.start, errors.stop)
-    room = np.maximum(1.0, payload_std**2 / P.diagonal()[THETA])
+    faded = state.copy()
+    P, variance = faded.covariance, faded.variance
+    room = np.maximum(1.0, payload_std**2 / variance[THETA])
     growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room) - 1.0)
     P[THETA, THETA] += np.outer(growth, growth) * P[THETA, THETA]
-    P[k, k] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - P[k, k])
+    variance[errors] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - variance[errors])
     return GaussianState(state.mean, 0.5 * (P + P.T))  # rounding in `correct` is not symmetric

@@ -254,7 +254,7 @@ class PayloadEstimator:
     def arm_errors(self) -> ArmErrors:
         """What the arm's description has wrong, as learnt so far."""
         state = self._present
-        return self._errors.errors(state.mean[self._phi], state.covariance.diagonal()[self._phi])
+        return self._errors.errors(state.mean[self._phi], state.variance[self._phi])
 
     @property
     def error_torques(self) -> FloatArray:
@@ -288,9 +288,8 @@ class PayloadEstimator:
                 adopted = before.mixed(pending.state, float(pending.misfit < 1.0))
             else:
                 adopted, _ = self._adopted(pending)
-                place = np.arange(MOMENTS)  # what comes on gradually may become any payload
                 std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
-                adopted.covariance[place, place] += std**2
+                adopted.variance[:MOMENTS] += std**2  # what comes on gradually may become any payload
             self._seen = change, adopted
         return self._seen[1]
 
@@ -392,14 +391,13 @@ class PayloadEstimator:
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
-        state = predict(self._state, decay, std)
-        P, place, prior = state.covariance.diagonal()[THETA], np.arange(PARAMETERS), self.options.prior_std**2
+        state, prior = predict(self._state, decay, std), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
         if self._stamp < self._flow_end:
             rate = 1.0 / FLOW
         elif touch is None and self._detector.pending is None:
             rate = self._detector.unnoticed / prior[0]
-        state.covariance[place, place] += min(rate * dt, 1.0) * np.maximum(prior - P, 0.0)
+        state.variance[THETA] += min(rate * dt, 1.0) * np.maximum(prior - state.variance[THETA], 0.0)
         if not self.regression.settled:
             self._state, self.estimate = state, self._published(SETTLING)
             return
@@ -455,8 +453,7 @@ class PayloadEstimator:
             o = self.options
             self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
             self._since_fade = 0.0
-        d, P = self._state.mean[self._d], self._state.covariance.diagonal()[self._d]
-        self._noise.learn(motion, d, P, innovation, variance)
+        self._noise.learn(motion, self._state.mean[self._d], self._state.variance[self._d], innovation, variance)
 
     # ---- changes
 
@@ -565,8 +562,7 @@ class PayloadEstimator:
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
         opened = state.copy()
-        place = np.arange(PARAMETERS + self.robot.n)
-        opened.covariance[place, place] += np.concatenate((self.options.prior_std, self._settled)) ** 2
+        opened.variance[: self._phi.start] += np.concatenate((self.options.prior_std, self._settled)) ** 2
         return opened
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
@@ -588,7 +584,7 @@ class PayloadEstimator:
             return None
         self._return_to(touch.untouched)
         if touch.back >= BACK:  # friction has settled anew
-            self._state.covariance[self._d, self._d] += np.diag(self._settled**2)
+            self._state.variance[self._d] += self._settled**2
         else:  # what seemed to touch the arm, or came with a touch, is a payload
             is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
             event = self._event(PICK if is_more else RELEASE, touch.onset)

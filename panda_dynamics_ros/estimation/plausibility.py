@@ -87,13 +87,13 @@ class PlausibilityCheck:
         if motion_time <= 0.0:
             return False
         self._motion_s += motion_time
-        new, values = motion_time / min(MEMORY, self._motion_s), np.stack((torque, torque - y, residual, residual))
-        weights = np.full((4, 1), new)  # plain means at first
         self._untouched_s += 0.0 if is_touched else motion_time
-        weights[3] = 0.0 if is_touched else motion_time / min(MEMORY, self._untouched_s)
+        new = motion_time / min(MEMORY, self._motion_s)  # plain means at first
+        untouched = 0.0 if is_touched else motion_time / min(MEMORY, self._untouched_s)
+        values, weights = np.array((torque, torque - y, residual, residual)), np.array(((new,),) * 3 + ((untouched,),))
         self._means += weights * (values - self._means)
         self._squares += weights * (values**2 - self._squares)
-        self._cross += new * (np.outer(torque, values[1]) - self._cross)
+        self._cross += new * (torque[:, None] * values[1] - self._cross)
         return self._motion_s >= self._due
 
     def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors, of_shape: str = "") -> None:

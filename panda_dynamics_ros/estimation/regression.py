@@ -255,6 +255,23 @@ def recorded_rows(
             first, due = here.stop, stamp[here.stop - 1] + period
 
 
+@compiled
+def follow_onsets(decay, middle, filtered, new, share, first, second, found):
+    """`OnsetRegressors.follow`, in place. middle, filtered: (n, ..), Y after each pole; row n is a constant torque."""
+    (k, m), n = decay, filtered.shape[0]
+    for i in range(n + 1):
+        for c in range(PARAMETERS if i < n else 1):
+            Y1, Y2 = (middle[i, c], filtered[i, c]) if i < n else (1.0, 1.0)
+            E1, E2, G = first[i, c], second[i, c], found[i, c]
+            for slot in range(share.shape[0]):
+                more = new[slot] - share[slot]
+                E2[slot] = k * E2[slot] - m * E1[slot] + more * Y2
+                E1[slot] = k * E1[slot] - more * Y1
+                G[slot] = new[slot] * Y2 - E2[slot]
+    for slot in range(share.shape[0]):
+        share[slot] = new[slot]
+
+
 class OnsetRegressors:
     """Regressors of payloads that appear at given onsets, at once or in parts: filters of Y that start at zero there.
 
@@ -274,31 +291,19 @@ class OnsetRegressors:
     """
 
     def __init__(self, n: int, slots: int) -> None:
-        self._first_excess, self._second_excess = np.zeros((2, slots, n * PARAMETERS + 1))
-        self._middle, self._filtered = np.ones((2, n * PARAMETERS + 1))  # Y after each pole, and a constant torque
-        self.share = np.zeros(slots)
+        self._excess, self.share = np.zeros((2, n + 1, PARAMETERS, slots)), np.zeros(slots)
 
     def start(self, slot: int, share: float) -> None:
         """Let `slot` follow another payload, of which `share` has been there since before the filters started."""
-        self._first_excess[slot] = self._second_excess[slot] = 0.0
+        self._excess[..., slot] = 0.0
         self.share[slot] = share
 
     def follow(self, share: FloatArray, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
         """Let what has appeared of each payload be `share` (slots,) from now on.
 
-        Returns the regressors (slots, n, 10), and those of a constant torque (slots,).
+        Returns the regressors (n, 10, slots), and those of a constant torque (slots,).
         """
-        (k, m), filters = regression.decay, regression.filters
-        self._second_excess *= k
-        self._second_excess -= m * self._first_excess
-        self._first_excess *= k
+        filters, found = regression.filters, np.empty(self._excess.shape[1:])
+        follow_onsets(regression.decay, filters.middle, filters.second, share, self.share, *self._excess, found)
         regression.decay[:] = 1.0, 0.0
-        for values, new in ((self._middle, filters.middle), (self._filtered, filters.second)):
-            values[:-1].reshape(new.shape[0], PARAMETERS)[:] = new[:, :PARAMETERS]
-        more = share - self.share
-        self.share += more
-        some = np.flatnonzero(more)
-        self._first_excess[some] -= more[some, None] * self._middle
-        self._second_excess[some] += more[some, None] * self._filtered
-        found = self.share[:, None] * self._filtered - self._second_excess
-        return found[:, :-1].reshape(len(found), -1, PARAMETERS), found[:, -1].copy()
+        return found[:-1], found[-1, 0]

@@ -56,7 +56,7 @@ def followed(jump, settled=SETTLED):
             onset.follow(np.ones(1), own)
         elif k > FIRST:
             regressors, constant = onset.follow(onset.share, own)
-            y += regressors[0, :, :MOMENTS] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
+            y += regressors[:, :MOMENTS, 0] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
         state = predict(state, DECAY, SIGMA)
         state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
         if k >= FIRST:
@@ -85,7 +85,8 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
     found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
-    log_bayes_factors(np.array([0, 1]), L, v, SIZES, shares, settled, TOUCHES, SIGMA, np.zeros(2), found)
+    known, chi = (SIZES, shares, settled, TOUCHES, SIGMA), np.zeros((2, 2))
+    log_bayes_factors(np.array([0, 1]), L, v, chi, *known, np.zeros(2), found)
 
     def log_ratio(L, v, P):
         def log_density(S):
@@ -110,8 +111,10 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         for m, each in zip(SIZES, of_force[slot], strict=True):
             P = m**2 * root @ root.T + np.diag(settled**2)
             assert each == pytest.approx(log_ratio(L[slot, 4:, 4:], v[slot, 4:], P), rel=1e-9)
-    log_bayes_factors(np.array([0]), L, 0.0 * v, SIZES, shares, settled, TOUCHES, SIGMA, np.ones(1), found)
-    assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
+    for chi, jump in ((9.0, 0.0), (1.0, 1.0)):  # no jump; innovations that are too small for any
+        found[0] = 1.0
+        log_bayes_factors(np.array([0]), L, jump * v, np.full((1, 2), chi), *known, np.ones(1), found)
+        assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 
 def test_friction_that_settles_at_a_stop_is_no_change():

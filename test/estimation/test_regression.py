@@ -97,14 +97,14 @@ def test_an_onset_is_filters_that_start_there(panda):
             slots.follow(np.array([[1.0, 0.0, 1.0, 0.5], [1.0, 1.0, 1.0, 1.0]][onsets.index(k)]), regression)
         if k >= onsets[0] and k % 7 == 0:
             regressors, constant = slots.follow(slots.share, regression)
-            torque, half = regressors @ PAYLOAD.vector, 0.5 * oracle[:, k].sum(axis=0)
-            np.testing.assert_allclose(torque[[0, 1, 3]], [*oracle[:, k], half], atol=limit)
+            torque, half = PAYLOAD.vector @ regressors, 0.5 * oracle[:, k].sum(axis=0)
+            np.testing.assert_allclose(torque[:, [0, 1, 3]].T, [*oracle[:, k], half], atol=limit)
             phase = regression.pole * np.maximum(motion.stamp[k] - motion.stamp[[*onsets]], 0.0)
             step_response = 1.0 - (1.0 + phase) * np.exp(-phase)
             # The second pole takes what the first one says for linear between samples, (w dt)^2 / 12 off.
             np.testing.assert_allclose(constant, [*step_response, 1.0, 0.5 * step_response.sum()], atol=3e-5)
     # Long ago is before the filters started, as if nothing had been carried then: by now the whole regressor.
-    np.testing.assert_array_equal(slots.follow(slots.share, regression)[0][2], regression.filtered[:, :ARM])
+    np.testing.assert_array_equal(slots.follow(slots.share, regression)[0][..., 2], regression.filtered[:, :ARM])
 
 
 def test_a_block_is_its_samples(panda):
