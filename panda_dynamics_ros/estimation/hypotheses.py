@@ -339,7 +339,6 @@ class ChangeDetector:
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
         self._age, self._followed = np.full(slots, math.inf), 0.0
-        self._settles = np.zeros(slots, dtype=bool)
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:

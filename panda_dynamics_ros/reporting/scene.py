@@ -44,7 +44,7 @@ COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits 
 SMALLEST, LARGEST = 0.005, 0.5  # m, of a payload's shapes
 ELLIPSOID_95 = 2.795  # sqrt of the 95 % quantile of chi squared with 3 degrees of freedom
 MOMENTS = [4, 7, 9]  # Ixx, Iyy, Izz in the inertial vector
-LABEL_HEIGHT = 0.035  # m
+LABEL_HEIGHT = 0.045  # m
 PER_NEWTON, PER_NEWTON_METRE, LONGEST = 0.015, 0.04, 0.6  # m
 SURFACE = 0.05  # m from the flange's origin, where a force's arrow ends: it would be hidden in the wrist
 SMALLEST_FORCE, SMALLEST_MOMENT = 3.0, 1.0  # N, N m: about what an arm at rest makes of its model's errors
@@ -178,7 +178,7 @@ def payload_primitives(estimate: PayloadEstimate) -> tuple[Primitive, ...]:
     primitives = [
         Primitive("payload/com", "flange", translation(com), CENTRE, ELLIPSOID, np.full(3, 0.022)),
         Primitive("payload/uncertainty", "flange", _principal(axes, com), UNCERTAINTY, ELLIPSOID, doubt),
-        _label("payload/mass", "flange", com + np.array([0.0, 0.0, 0.08]), words),
+        _label("payload/mass", "flange", com + np.array([0.0, 0.0, 0.12]), words),
     ]
     if estimate.identifiable[MOMENTS].all():
         second, axes = second_moments(estimate.inertia)  # of a homogeneous box with these edges

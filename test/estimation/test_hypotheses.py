@@ -111,9 +111,9 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         for m, each in zip(SIZES, of_force[slot], strict=True):
             P = m**2 * root @ root.T + np.diag(settled**2)
             assert each == pytest.approx(log_ratio(L[slot, 4:, 4:], v[slot, 4:], P), rel=1e-9)
-    for chi, jump in ((9.0, 0.0), (1.0, 1.0)):  # no jump; innovations that are too small for any
+    for squared, jump in ((9.0, 0.0), (1.0, 1.0)):  # no jump; innovations that are too small for any
         found[0] = 1.0
-        log_bayes_factors(np.array([0]), L, jump * v, np.full((1, 2), chi), *known, np.ones(1), found)
+        log_bayes_factors(np.array([0]), L, jump * v, np.full((1, 2), squared), *known, np.ones(1), found)
         assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 

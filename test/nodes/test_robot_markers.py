@@ -12,12 +12,16 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from nodes.robot_stream import Script, nanoseconds_of
-from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.nodes.conversions import numbers_of
+from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of, readable
+from panda_dynamics_ros.pose import pose_to_matrix
 from panda_dynamics_ros.reporting.scene import Scene, arm_scene, wrench_primitives
 
 # One sum and product of doubles more or less than in the library's own transform.
 EXACT = 1e-12
 SAMPLE = 400
+NARROW = 1e-6 * np.eye(10), np.zeros(10, dtype=bool), "estimating"  # what an estimate has beside its vector
 LAYOUT = Path(__file__).resolve().parents[2] / "config" / "panda_dynamics.rviz"
 
 
@@ -71,6 +75,38 @@ def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):
     assert {"payload", "contact"} < shown
 
 
+def test_texts_can_be_read_from_the_layouts_camera(panda, rng):
+    """In most random postures mass and force are within the picture, and no link, drive or ball is before them."""
+    view = yaml.safe_load(LAYOUT.read_text(encoding="utf-8"))["Visualization Manager"]["Views"]["Current"]
+    yaw, pitch, focus = view["Yaw"], view["Pitch"], np.array([view["Focal Point"][axis] for axis in "XYZ"])
+    back = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])
+    camera, right = focus + view["Distance"] * back, np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    up, half = np.cross(back, right), np.tan(np.pi / 8.0)  # RViz's field of view is 45 degrees high, and 1.26 as wide
+    carried, seen = PayloadEstimate(0.0, np.r_[1.0, 0.02, 0.0, 0.06, [0.01, 0, 0, 0.01, 0, 0.01]], *NARROW), []
+    for q in rng.uniform(panda.limits.lower, panda.limits.upper, (200, 7)):
+        if panda.pose(q, "flange")[2, 3] < 0.05:  # through the floor
+            continue
+        scene = arm_scene(panda, q, carried, rng.normal(0.0, 8.0, 6))
+        found = readable(SceneMarkers().message(Header(), scene)).markers
+        T = pose_to_matrix(*np.split(np.array([numbers_of(each.pose) for each in found]), [3], axis=1))
+        solid = [k for k, each in enumerate(found) if each.ns in {"arm", "com", "gravity"}]
+        sizes = np.array([(found[k].scale.x, found[k].scale.z * (found[k].type == Marker.CYLINDER)) for k in solid])
+        for text in (k for k, each in enumerate(found) if each.type == Marker.TEXT_VIEW_FACING):
+            width = 0.5 * found[text].scale.z * len(found[text].text)  # letters are half as wide as high
+            places = T[text, :3, 3] + np.linspace(-0.5, 0.5, 9)[:, None] * width * right
+            sight = places[:, None] + np.linspace(0.0, 0.7, 71)[:, None] * (camera - places)[:, None]
+            local = sight[..., None, :] - T[solid, :3, 3]
+            along = (local * T[solid, :3, 2]).sum(axis=-1)
+            off = np.sqrt(np.maximum((local**2).sum(axis=-1) - along**2, 0.0))
+            hidden = (np.hypot(off, np.maximum(np.abs(along) - 0.5 * sizes[:, 1], 0.0)) < 0.5 * sizes[:, 0]).any()
+            at = places - camera
+            within = (np.abs(at @ up) < half * -(at @ back)) & (np.abs(at @ right) < 1.26 * half * -(at @ back))
+            seen.append((within.all(), hidden))
+    within, hidden = np.mean(seen, axis=0)
+    assert within > 0.95
+    assert hidden < 0.2  # a quarter where they are not nearer than what they tell of
+
+
 def test_markers_of_anybody_end_no_node(markers, probe, nodes, script):
     """Such as a payload's with an orientation that is none."""
     payloads = probe.publisher(MarkerArray, f"{nodes.namespace}/payload_estimator/payload_markers")
@@ -106,4 +142,4 @@ def test_an_arrow_and_a_text_have_scales_of_their_own():
     force, size, _ = (marker_of(each, 0) for each in wrench_primitives([20.0, 0.0, 0.0, 0.0, 0.0, 3.0], np.zeros(3)))
     assert (force.type, force.points[1].z, force.scale.x) == (Marker.ARROW, 0.3, 0.016)
     assert (force.scale.y, force.scale.z) == pytest.approx((0.0352, 0.04))  # of the head, in RViz
-    assert (size.type, size.text, size.scale.z) == (Marker.TEXT_VIEW_FACING, "20 N", 0.035)
+    assert (size.type, size.text, size.scale.z) == (Marker.TEXT_VIEW_FACING, "20 N", 0.045)
