@@ -184,7 +184,7 @@ class FrankaStream:
     them; `problem` says why no states come, and is empty while they do.
     """
 
-    def __init__(self, connection: FrankaConnection, say: Callable[[str], None]) -> None:
+    def __init__(self, connection: FrankaConnection, say: Callable[[str], object]) -> None:
         self.connection, self._say = connection, say
         self._next_attempt = 0.0
         self.reconnections, self.problem = 0, ""

@@ -88,7 +88,7 @@ def _locked(node: str) -> Iterator[None]:
         yield
 
 
-def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
+def _compile(nodes: Sequence[str], report: Callable[[str], object]) -> None:
     """Compile into the cache what these nodes need, and what comes before it; one process of this user at a time."""
     names = list(NODES)
     for node in names[: 1 + max(map(names.index, nodes))]:
@@ -106,7 +106,7 @@ def _compile(nodes: Sequence[str], report: Callable[[str], None]) -> None:
                 (CACHE / node).touch()
 
 
-def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
+def warm_up(*nodes: str, report: Callable[[str], object]) -> None:
     """Run what these nodes run, so that their kernels are in memory, and in the cache on disk.
 
     After an installation one process of a user compiles; those that call this meanwhile wait, and then load.
@@ -123,7 +123,7 @@ def warm_up(*nodes: str, report: Callable[[str], None]) -> None:
         NODES[node](load_robot("panda"))
 
 
-def warm_up_beside(node: str, report: Callable[[str], None]) -> threading.Event:
+def warm_up_beside(node: str, report: Callable[[str], object]) -> threading.Event:
     """`warm_up` beside what the process does; the event is set once the kernels are in memory.
 
     numba holds Python's lock while it compiles, so another process does; a thread waits for it and loads. Kernels that

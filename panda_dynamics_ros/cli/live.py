@@ -106,7 +106,7 @@ class Live:
     """What was seen so far of a robot with this model: the last state, and what the monitor makes of it."""
 
     def __init__(
-        self, robot: RobotDescription, connection: FrankaConnection, state: FrankaState, say: Callable[[str], None]
+        self, robot: RobotDescription, connection: FrankaConnection, state: FrankaState, say: Callable[[str], object]
     ) -> None:
         self.stream, self.monitor, self.stamps = FrankaStream(connection, say), ArmMonitor(robot), StreamMonitor()
         self._about = {"host": connection.host, "binding": connection.binding, "robot": robot.name}

@@ -65,8 +65,9 @@ since a contact itself teaches nothing."""
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
 MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq looks like
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
-END_THRESHOLD, QUIET_TIME = 2.5, 0.1
-"""Standard deviations that no joint's departure exceeds, and s for which, when a contact has ended."""
+END_THRESHOLD, QUIET_TIME, LEFT, RESTS = 2.5, 0.1, 0.35, 0.1
+"""Standard deviations that no joint's departure exceeds, and s for which, when a contact has ended. It may leave the
+friction of the joints elsewhere: share of its largest departure that may be left, and by which it changes no more."""
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
 FOLLOWED, BEGINS, RISES, IS_BACK, LASTS, GAP = range(6)
@@ -130,14 +131,16 @@ def expected_noise(table, q, sigma, w, dt, M, noise):
 
 
 CLOCK = np.dtype([
-    *((name, np.int64) for name in ("absurd", "settled", "started", "lasts", "head", "count")),
+    *((name, np.int64) for name in ("absurd", "settled", "started", "lasts", "head", "count", "untouched")),
     *((name, np.float64) for name in ("age", "step", "paused", "since", "held", "still")),
-    *((name, np.float64) for name in ("begin", "loud", "statistic", "named", "largest")),
+    *((name, np.float64) for name in ("begin", "loud", "statistic", "named", "largest", "strongest", "farthest")),
 ])  # fmt: skip
 """Whether the filters' output is absurd, so that they start again at the next sample; whether they are settled, have
 ever been, and a contact lasts; first place and length of the delay line; s since the filters started, of the last step,
 of the last pause, since the last entry of the line, since `HELD` was over and at rest; stamps of the contact's begin
-and of its last loud sample; the test statistic now, at the link's naming and its largest without a contact."""
+and of its last loud sample; the test statistic now, at the link's naming and its largest without a contact; whether
+`Watch.untouched` holds; largest sums of squared departures, in units of the residual, from what is expected in this
+contact, and from `untouched`."""
 
 
 class Watch(NamedTuple):
@@ -149,7 +152,8 @@ class Watch(NamedTuple):
     noise: (3, 2, n), level of the noise over what is expected, in motion and at rest: what counts, what will count
         after `HELD`, and what is being learnt. loudness: (3,), the same of the eighth power of the statistic.
     learnt: (2,), s of learning, in motion and at rest. clock: (1,), of `CLOCK`.
-    e, e_variance: (n,), departure of the torques, N m, and its variance.
+    e, e_variance: (n,), departure of the torques, N m, and its variance; quiet: (n,), e at the last loud sample.
+    untouched: (n,), N m, expected before the first contact of an arm that stands.
     """
 
     mean: FloatArray
@@ -164,6 +168,8 @@ class Watch(NamedTuple):
     clock: np.ndarray
     e: FloatArray
     e_variance: FloatArray
+    untouched: FloatArray
+    quiet: FloatArray
 
     @classmethod
     def of(cls, n: int) -> Watch:
@@ -173,7 +179,7 @@ class Watch(NamedTuple):
         mean, variance, moved, turned, direction, e = np.zeros((6, n))
         line, noise, loudness = np.zeros((SLOTS, 4, n)), np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
         known = mean, variance, moved, turned, direction, line, noise, loudness
-        return cls(*known, np.zeros(2), clock, e, np.ones(n))
+        return cls(*known, np.zeros(2), clock, e, np.ones(n), *np.zeros((2, n)))
 
 
 class Settings(NamedTuple):
@@ -201,6 +207,8 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     was_still = clock.still >= BRIDGED  # before, the filters still show the motion
     clock.still = 0.0 if motion > MOVES else clock.still + dt
     level = 1 if clock.still >= BRIDGED else 0
+    if level == 0 and not held:
+        clock.untouched = 0
     stops, line = level == 1 and not was_still, watch.line
     for i in range(n):
         over = max(abs(turn[i] - watch.direction[i]) - TURN_PLAY, 0.0)
@@ -269,6 +277,23 @@ def resume(s, sigma, watch):
     watch.clock[0]["count"] = 0
 
 
+@part
+def is_loud(s, sigma, watch):
+    """Whether something still touches the arm, by the torques s (n,)."""
+    clock, off, change, now, left = watch.clock[0], False, 0.0, 0.0, 0.0
+    for i in range(s.shape[0]):
+        off |= watch.e[i] ** 2 > END_THRESHOLD**2 * watch.e_variance[i]
+        change += ((watch.e[i] - watch.quiet[i]) / sigma[i]) ** 2
+        now += (watch.e[i] / sigma[i]) ** 2
+        left += ((s[i] - watch.untouched[i]) / sigma[i]) ** 2
+    clock.strongest, clock.farthest = max(clock.strongest, now), max(clock.farthest, left)
+    is_back = now <= LEFT**2 * clock.strongest or left <= LEFT**2 * clock.farthest
+    loud = off and not (is_back and change <= RESTS**2 * clock.strongest)
+    for i in range(s.shape[0]):
+        watch.quiet[i] = watch.e[i] if loud else watch.quiet[i]
+    return loud
+
+
 @compiled
 def follow_rows(table, rows, steps, first, settings, weights, filters, watch, external):
     """Follow N samples from `first` on up to one at which something has to be decided: its index, and what.
@@ -293,7 +318,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         if dt <= 0.0:
-            clock.settled, clock.age = 0, 0.0
+            clock.settled, clock.untouched, clock.age = 0, 0, 0.0
         else:
             clock.step, clock.age = dt, clock.age + dt
         if clock.settled == 0:  # the transient of the filters has not died out
@@ -312,9 +337,8 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
                 return k, BEGINS
             clock.largest = max(clock.largest, clock.statistic)
         if clock.lasts == 1:
-            for i in range(n):
-                if watch.e[i] ** 2 > END_THRESHOLD**2 * watch.e_variance[i]:
-                    clock.loud = stamp
+            if is_loud(s, settings.sigma, watch):
+                clock.loud = stamp
             if stamp - clock.loud > QUIET_TIME:
                 return k, IS_BACK
             if stamp - clock.begin > settings.longest_s:
@@ -354,8 +378,9 @@ class ContactDetector:
         """
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector
-        if self._lasting is None:  # the torques change for a known reason
-            known = self._filters.second[:, :PARAMETERS] @ change
+        known = self._filters.second[:, :PARAMETERS] @ change
+        self._watch.untouched[:] += known
+        if not self._clock["lasts"][0]:  # the torques change for a known reason
             self._watch.mean[:] += known
             self._watch.line[:, 0] += known
 
@@ -382,40 +407,37 @@ class ContactDetector:
         """The largest test statistic since the start without a contact; compared with `threshold`."""
         return float(self._clock["largest"][0])
 
-    @property
-    def _lasting(self) -> Contact | None:
-        return self.contact if self.contact is not None and self.contact.lasts else None
-
     def begin(self, stamp: float, q: FloatArray) -> None:
         """A contact begins; q (n,), rad. What was expected a moment ago is expected until it ends."""
-        if self._lasting is not None or not self._clock["settled"][0]:
+        if self._clock["lasts"][0] or not self._clock["settled"][0]:
             return
         watch = self._watch
         if self._clock["count"][0]:
             for values, then in zip(watch[:4], watch.line[self._clock["head"][0]], strict=True):
                 values[:] = then
         self._payload_before = self._weights[:PARAMETERS].copy()
+        if not self._clock["untouched"][0]:
+            watch.untouched[:], self._clock["farthest"] = watch.mean, 0.0
         self._clock["lasts"], self._clock["begin"], self._clock["loud"] = 1, stamp, stamp
+        self._clock["untouched"], self._clock["strongest"] = 1, 0.0
         self.contact = Contact(stamp, self._name_link(q), self._torques)
 
     def _decide(self, what: int, stamp: float, q: FloatArray) -> None:
         """What becomes of the contact at a sample at which `follow_rows` has stopped."""
-        contact = self._lasting
-        if contact is None:
+        contact = self.contact
+        if contact is None or not contact.lasts:
             self.begin(stamp, q)
         elif what == RISES:
             if (link := self._name_link(q)) != contact.link:
                 self.contact = replace(contact, link=link, torques=self._torques)
         else:
-            is_payload = what == IS_BACK and self._payload_explains()
+            # Whether it is the change of the payload since the contact began that has brought the torques back.
+            left, explained = (((x / self._settings.sigma) ** 2).sum() for x in (self._watch.e, self._of_payload))
+            is_payload = what == IS_BACK and left <= LEFT**2 * self._clock["strongest"][0] < explained
             ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
             self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
             self._clock["lasts"] = 0
             resume(self._filters.second @ self._weights, self._settings.sigma, self._watch)
-
-    def _payload_explains(self) -> bool:
-        """Whether the change of the payload since the contact began exceeds `END_THRESHOLD`."""
-        return bool((self._of_payload**2 > END_THRESHOLD**2 * self._watch.e_variance).any())
 
     @property
     def _of_payload(self) -> FloatArray:

@@ -25,17 +25,10 @@ STANDSTILL = "standing still, holding"
 UNDECIDED = "a weight or a steady push"
 TOUCHED = "something touches the arm"
 
-NORMAL_95 = 1.96
-"""Standard deviations to either side of a mean that hold 95 % of a normal distribution."""
-
-LIGHTEST_PAYLOAD = 0.1
-"""kg: the error of an arm's model looks like a payload of up to about this mass."""
-
-LARGEST_COM_MARGIN = 0.1
-"""m: a centre of mass that is known no better than this is not worth stating."""
-
-STEP = 1e-6
-"""Of an inertial vector, for derivatives."""
+NORMAL_95 = 1.96  # standard deviations to either side of a mean that hold 95 % of a normal distribution
+LIGHTEST_PAYLOAD = 0.1  # kg: the error of an arm's model looks like a payload of up to about this mass
+LARGEST_COM_MARGIN = 0.1  # m: a centre of mass that is known no better than this is not worth stating
+STEP = 1e-6  # of an inertial vector, for derivatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +258,5 @@ class SmoothedHistory:
         """At the stamps (N,), s, of a recording."""
         which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
         names = ("mass", "std", "com", "com_std", "com_is_known")
-        values = (np.array([getattr(segment.estimate, name) for segment in segments])[which] for name in names)
-        mass, std, com, com_std, com_is_known = values
-        return cls(mass, std[:, 0], com, com_std, com_is_known)
+        mass, std, *of_com = (np.array([getattr(each.estimate, name) for each in segments])[which] for name in names)
+        return cls(mass, std[:, 0], *of_com)

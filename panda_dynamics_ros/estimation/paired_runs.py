@@ -34,10 +34,8 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-PAIRED = "from paired runs"
-"""Status of such an estimate."""
-SWAPPED = 0.03
-"""kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so, too."""
+PAIRED = "from paired runs"  # status of such an estimate
+SWAPPED = 0.03  # kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so
 CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
 """A payload counts as changed where mass and centre of mass before and after differ by this chi-square (4 degrees of
 freedom: 26 has a probability of 3e-5), and by kg or m that matter."""
@@ -45,24 +43,18 @@ UNVERIFIED = 0.7
 """By how much more variance an estimate has than the fit says, over the number of differences that it is from: one
 difference hardly shows how long its own noise lasts. The errors of 24 pairs of runs of simulated arms were 1.3 times as
 large as the fit says."""
-WITHIN_NOISE = 3.5
-"""Standard deviations that the largest of some fifty torques stays within."""
-BLOCKS = 8
-"""Parts of the motion, to see whether a payload changed."""
-ROUNDS = 4
-"""Of estimating payload and noise by turns."""
+WITHIN_NOISE = 3.5  # standard deviations that the largest of some fifty torques stays within
+BLOCKS = 8  # parts of the motion, to see whether a payload changed
+ROUNDS = 4  # of estimating payload and noise by turns
 CHANGE = 0.04
 """Usual change of a joint's offset and friction from run to run, in units of the arm's residual; drift over a session
 is as much again, twice. The runs say how much more or less it was."""
-SIGN_SPEED = 0.05
-"""rad/s, above which the speed has its sign."""
+SIGN_SPEED = 0.05  # rad/s, above which the speed has its sign
 LEVEL, TAU, WHITE = 0.07, 0.3, 0.43
 """Sigma in units of the arm's residual, s, and white noise in units of sigma: between two passes of the public 1 kHz
 log."""
-PRIOR_ROWS = 1.0
-"""Rows that this level counts as beside those of the runs."""
-MOST_CORRELATED = 200
-"""Rows whose noise is taken as correlated with each other: 40 s, of noise that keeps its value for less than one."""
+PRIOR_ROWS = 1.0  # rows that this level counts as beside those of the runs
+MOST_CORRELATED = 200  # rows whose noise counts as correlated: 40 s, of noise that keeps its value for less than one
 
 
 @dataclass(frozen=True, eq=False)

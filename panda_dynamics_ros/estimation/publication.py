@@ -180,15 +180,8 @@ def published_estimate(
     vector = share * vector
     if shape is not None and mean.any():
         vector, covariance = with_known_shape(vector, covariance, shape)
-    return PayloadEstimate(
-        stamp=stamp,
-        vector=checks.read_only(vector),
-        covariance=checks.read_only(covariance),
-        identifiable=identifiable(vector, covariance, options),
-        status=status,
-        event=event,
-        problem=problem,
-    )
+    flags, vector, covariance = identifiable(vector, covariance, options), *map(checks.read_only, (vector, covariance))
+    return PayloadEstimate(stamp, vector, covariance, flags, status, event, problem)
 
 
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:

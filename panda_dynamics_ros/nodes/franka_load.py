@@ -5,6 +5,7 @@ It is the one call by which this package changes a real robot: the controller co
 """
 
 import threading
+from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -83,7 +84,7 @@ class LoadService:
             missing = "franka_msgs is not installed here: install franka_ros2, or set the load by hand with"
             return False, f"{missing} {by_hand}"
         name = self._node.resolve_service_name(self._service)
-        client = self._helper.create_client(SetLoad, name, callback_group=self._group)
+        client: Any = self._helper.create_client(SetLoad, name, callback_group=self._group)
         try:
             if not client.wait_for_service(DISCOVERY_PATIENCE):
                 return False, f"nobody offers the service {self._service}: is franka_ros2 running?"

@@ -136,6 +136,7 @@ def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
 QUIET = 2.0  # N, below which for 1 s before, a push begins
 PUSHED = ["793c8b5_data_PF_1", "793c8b5_data_PF_3", "8156ae8_data_pf_2", "8156ae8_data_raw_1"]
 """Those in which a push begins after a second of quiet."""
+OBJECTS = [f"data_pos_{k}" for k in range(1, 6)]
 
 
 def begins(stamp, force, least):
@@ -148,20 +149,37 @@ def begins(stamp, force, least):
     ]  # fmt: skip
 
 
+def of_wrist(panda, name):
+    """A log of the standing Panda: arguments of `update_rows`, and the size of the force, N."""
+    log = np.genfromtxt(public_log(f"panda_wrist_ft/{name}.csv"), delimiter=",", names=True)
+    q, dq, external = (np.column_stack([log[f"{field}{k}"] for k in range(1, 8)]) for field in ("q", "dq", "tau_ext"))
+    force = np.linalg.norm(np.column_stack([log[axis] for axis in ("fx", "fy", "fz")]), axis=1)
+    return (log["t"], q, dq, panda.gravity_torques(q) + external), force
+
+
+@pytest.mark.parametrize("name", [*PUSHED, "8156ae8_data_pf_1", "8156ae8_data_raw_2", *OBJECTS])
+def test_contacts_end_when_the_finger_or_the_object_has_gone(panda, name):
+    """Half a second later, and they stay ended, although what it leaves of the joints' friction is up to half of what
+    it was at some joint; also where it had lasted for so long that it counted as carried."""
+    rows, force = of_wrist(panda, name)
+    contacts = {contact.start: contact for _, contact in ArmMonitor(panda).update_rows(*rows).contacts}
+    gone = float(rows[0][np.flatnonzero(force > QUIET)[-1]])
+    assert all(contact.end is not None and contact.end < gone + 0.5 for contact in contacts.values())
+    assert "released" in {contact.ended_by for contact in contacts.values()} or name in OBJECTS
+
+
 @pytest.mark.parametrize(
     ("name", "least", "within"),
-    [*((name, 4.0, 0.15) for name in PUSHED), *((f"data_pos_{k}", 2.5, 1.0) for k in range(1, 6))],
+    [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)],
 )
 def test_pushes_and_objects_are_noticed(panda, name, least, within):
     """Pushes within 0.15 s after 4 N; it may be before, while the force rises. Objects of 0.308 kg are put on by hand
     within half a second or so; the arm does not move, so that they stay a load."""
-    log = np.genfromtxt(public_log(f"panda_wrist_ft/{name}.csv"), delimiter=",", names=True)
-    q, dq, external = (np.column_stack([log[f"{field}{k}"] for k in range(1, 8)]) for field in ("q", "dq", "tau_ext"))
-    found = ArmMonitor(panda).update_rows(log["t"], q, dq, panda.gravity_torques(q) + external)
+    rows, force = of_wrist(panda, name)
+    found = ArmMonitor(panda).update_rows(*rows)
     events = [estimate.event for _, estimate, _ in found.estimates if estimate.event]
     noticed = [event.stamp for event in events] + [contact.start for _, contact in found.contacts]
-    force = np.linalg.norm(np.column_stack([log[axis] for axis in ("fx", "fy", "fz")]), axis=1)
-    starts = begins(log["t"], force, least)
+    starts = begins(rows[0], force, least)
     assert starts
     for start in starts:
         assert any(start - 0.8 < each <= start + within for each in noticed), start
