@@ -66,8 +66,8 @@ SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after t
 MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq looks like
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 END_THRESHOLD, QUIET_TIME, LEFT, RESTS = 2.5, 0.1, 0.35, 0.1
-"""Standard deviations that no joint's departure exceeds, and s for which, when a contact has ended. It may leave the
-friction of the joints elsewhere: share of its largest departure that may be left, and by which it changes no more."""
+"""Standard deviations that no joint's departure exceeds, and s for which, when a contact has ended. At rest it leaves
+friction elsewhere: share of its largest departure that may be left, and by which it changes no more."""
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
 FOLLOWED, BEGINS, RISES, IS_BACK, LASTS, GAP = range(6)
@@ -288,7 +288,7 @@ def is_loud(s, sigma, watch):
         left += ((s[i] - watch.untouched[i]) / sigma[i]) ** 2
     clock.strongest, clock.farthest = max(clock.strongest, now), max(clock.farthest, left)
     is_back = now <= LEFT**2 * clock.strongest or left <= LEFT**2 * clock.farthest
-    loud = off and not (is_back and change <= RESTS**2 * clock.strongest)
+    loud = off and not (is_back and clock.still >= BRIDGED and change <= RESTS**2 * clock.strongest)
     for i in range(s.shape[0]):
         watch.quiet[i] = watch.e[i] if loud else watch.quiet[i]
     return loud

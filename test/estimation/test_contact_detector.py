@@ -133,6 +133,18 @@ def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
     assert not contact.lasts
 
 
+def test_a_push_on_a_standing_arm_ends_though_it_leaves_friction_elsewhere(panda, motion, rng):
+    """A fifth of it stays; once in one contact, and once after it has become `steady`, when it goes as another one."""
+    still = Motion(motion.stamp, np.tile(motion.q[0], (len(motion.q), 1)), *np.zeros((2, *motion.q.shape)))
+    push = pushed(panda, still, 5, 10.0, rng)
+    left = 0.2 * push[np.argmax(push.any(axis=1))] * (motion.stamp >= AT + DURATION)[:, None]
+    tau = torques(panda, still) + push + left
+    for longest_s, ends in ((5.0, ["released"]), (0.25, ["steady", "released"])):
+        contacts = run(ArmMonitor(panda, contact={"longest_s": longest_s}), still, tau)
+        assert [contact.ended_by for contact in contacts] == ends
+        assert 0.0 < contacts[-1].end - (AT + DURATION) < 0.3
+
+
 QUIET = 2.0  # N, below which for 1 s before, a push begins
 PUSHED = ["793c8b5_data_PF_1", "793c8b5_data_PF_3", "8156ae8_data_pf_2", "8156ae8_data_raw_1"]
 """Those in which a push begins after a second of quiet."""
