@@ -6,7 +6,7 @@
 Columns: t (s); q1.. and dq1.. (rad, rad/s); tau_ext1.. (N m, with Franka's sign); fx, fy, fz (N, of the sensor). The
 torques are those of the model's gravity plus tau_ext: the arm's own errors are not in them, but friction, hysteresis
 and drift are. A load is a force of more than 2 N that stays for at least two seconds and varies by less than a tenth;
-any other force of more than 4 N is a push.
+any other force of more than 4 N is a push. Its force by the torques is the one at the flange that explains them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ import panda_dynamics_ros as pdr
 from benchmarks.common import Z95, console, table
 from panda_dynamics_ros import ArmMonitor, PayloadEstimate
 from panda_dynamics_ros.checks import FloatArray
+from panda_dynamics_ros.estimation import contact_wrench
 
 TOUCHED, PUSHED = 2.0, 4.0  # N
 LEAST, VARIES, EDGE = 2.0, 0.1, 0.3  # s; share of the force; s left out where it comes and goes
 SETTLED, RISING = 1.5, 1.0  # s: after the start; before 4 N, while the force rises
-GRAVITY = 9.81  # m/s^2
+GRAVITY, STRONG = 9.81, 0.8  # m/s^2; share of the largest force from which on forces are compared
 
 
 class Touch(NamedTuple):
@@ -57,8 +58,13 @@ def examine(path: Path, loads: list[list[str]], pushes: list[list[str]]) -> None
     log, panda = np.genfromtxt(path, delimiter=",", names=True), pdr.load_robot("panda")
     q, dq, tau_ext = (np.column_stack([log[f"{name}{k}"] for k in range(1, 8)]) for name in ("q", "dq", "tau_ext"))
     force = np.linalg.norm(np.column_stack([log[name] for name in ("fx", "fy", "fz")]), axis=1)
-    found = ArmMonitor(panda).update_rows(log["t"], q, dq, panda.gravity_torques(q) + tau_ext)
-    said = {contact.start: "contact" for _, contact in found.contacts}
+    samples = log["t"], q, dq, panda.gravity_torques(q) + tau_ext
+    found = ArmMonitor(panda).update_rows(*samples)
+    external = ArmMonitor(panda).update_rows(*samples, payload=False).external_torques  # none of them a payload's
+    felt = np.linalg.norm(contact_wrench(panda, q, external).wrench[:, :3], axis=1)
+    last = {contact.start: contact for _, contact in found.contacts}
+    ends = [np.inf if contact.end is None else contact.end for contact in last.values()]
+    said = dict.fromkeys(last, "contact")
     said |= {e.event.stamp: e.event.kind for _, e, _ in found.estimates if e.event is not None}
     for touch in touches(log["t"], force):
         first = (
@@ -69,11 +75,15 @@ def examine(path: Path, loads: list[list[str]], pushes: list[list[str]]) -> None
         events = sorted((stamp - first, kind) for stamp, kind in said.items() if -RISING < stamp - first < LEAST)
         noticed = [f"{1e3 * delay:+.0f} ms" for delay, _ in events[:1]] or ["never"]
         kinds = [", ".join(dict.fromkeys(kind for _, kind in events))]
+        over = max((end for start, end in zip(last, ends, strict=True) if start < touch.end + EDGE), default=np.nan)
+        kinds.append(f"{1e3 * (over - touch.end):+.0f} ms")
+        strong = (log["t"] >= touch.start) & (log["t"] <= touch.end) & (force > STRONG * force.max())
         if touch.is_load:
             estimate = [e for k, e, _ in found.estimates if log["t"][k] < touch.end - EDGE][-1]
             loads.append([path.stem, *_mass(estimate, touch.force / GRAVITY), *noticed, *kinds])
         elif touch.force > PUSHED:
-            pushes.append([path.stem, f"{first:.1f}", f"{touch.force:.1f}", *noticed, *kinds])
+            ratio = f"{felt[strong].mean() / force[strong].mean():.2f}"
+            pushes.append([path.stem, f"{first:.1f}", f"{touch.force:.1f}", ratio, *noticed, *kinds])
 
 
 def _mass(estimate: PayloadEstimate, truth: float) -> list[str]:
@@ -91,8 +101,9 @@ def main() -> None:
     for path in options.parse_args().recordings:
         examine(path, loads, pushes)
     out = console()
-    out.print(table("Loads", ["recording", "g", "error, g", "95 %, g", "noticed after", "as"], loads))
-    out.print(table("Pushes", ["recording", "at, s", "N", "noticed after 4 N", "as"], pushes))
+    out.print(table("Loads", ["recording", "g", "error, g", "95 %, g", "noticed after", "as", "over after"], loads))
+    columns = ["recording", "at, s", "N", "by the torques", "noticed after 4 N", "as", "over after"]
+    out.print(table("Pushes", columns, pushes))
 
 
 if __name__ == "__main__":
