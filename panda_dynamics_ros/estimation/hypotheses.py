@@ -43,20 +43,16 @@ from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, Gauss
 from panda_dynamics_ros.estimation.regression import MomentumRegression, OnsetRegressors
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-MOMENTS = 4
-"""Parameters of a payload's jump that show at once: m and m c."""
+MOMENTS = 4  # parameters of a payload's jump that show at once: m and m c
 PERIOD, LIFETIME = 0.02, 0.4  # s, between two onsets, and for which an onset is followed
 GRADUAL, GRADUAL_PERIOD, GRADUAL_LIFETIME = 0.3, 0.1, 0.5  # s, in which what a hand passes comes; as above, of such
 RAMP, RAMP_PERIOD, RAMP_LIFETIME = 1.0, 0.4, 2.0  # s, in which a ramp rises; as above, of ramps
 AT_ONCE = 1e-9  # s, in which a jump comes
-PASSED = 0.5
-"""s after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided."""
+PASSED = 0.5  # s, after which a jump has passed the low-pass filters to a thousandth, and what it is counts as decided
 SIZES = np.array([0.3, 1.0, 3.0])
 """kg, one sigma of a payload's jump; its other parameters are in proportion to their priors."""
-TOUCHES = np.array([3.0, 10.0, 30.0])
-"""One sigma of a contact's torques, in standard deviations of the residual."""
-SETTLED = 0.2
-"""By how much friction settles anew under a weight, one sigma, as a share of residual and dry friction."""
+TOUCHES = np.array([3.0, 10.0, 30.0])  # one sigma of a contact's torques, in standard deviations of the residual
+SETTLED = 0.2  # by how much friction settles anew under a weight, one sigma, as a share of residual and dry friction
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR = 12.0, 3.0
 """Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour

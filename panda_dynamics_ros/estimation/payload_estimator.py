@@ -524,6 +524,9 @@ class PayloadEstimator:
                 before = self._before(onset - PASSED)
                 self._return_to(before)
                 state = self._opened(before.with_past())
+            if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
+                place = np.r_[0 : len(state.mean) - PARAMETERS]
+                state = GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
             self._state = self._remember(state, onset)
             if change.rise == RAMP or is_gradual:  # more may follow
                 self._flow_end = self._stamp + FLOW
@@ -552,12 +555,15 @@ class PayloadEstimator:
         return GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
 
     @property
+    def _in_doubt(self) -> bool:
+        """Whether what has come last may be a weight or a steady push."""
+        return self._last is not None and self._last.kind == LOAD and not self._last.decided
+
+    @property
     def _is_undecided(self) -> bool:
-        """Whether what has come may be a weight or a steady push."""
-        pending, last = self._detector.pending, self._last
-        if pending is not None:
-            return self._found == LOAD
-        return last is not None and last.kind == LOAD and not last.decided
+        """Whether what has come, or is coming, may be a weight or a steady push."""
+        is_told = self._detector.pending is not None and self._found != CONTACT
+        return self._found == LOAD if is_told else self._in_doubt
 
     def _opened(self, state: GaussianState) -> GaussianState:
         """The state where the payload may have become any other."""
@@ -645,7 +651,7 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
-            other = (pending.state if pending else state).mean[-PARAMETERS:]
+            other = (self._state if self._in_doubt or pending is None else pending.state).mean[-PARAMETERS:]
         elif touch is not None:  # it may also hide a change
             other, share = touch.loaded.mean[THETA], touch.probability
             changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))

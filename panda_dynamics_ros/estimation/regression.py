@@ -36,10 +36,8 @@ from panda_dynamics_ros.robot.joints import Friction
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
 """Columns of terms and filters that belong to the arm, to the measured torque and to the share of the residual that a
 map leaves, and their number; those before belong to the payload's parameters."""
-BLOCK = 512
-"""Samples of a recording whose terms are in memory at a time: 1 MB."""
-TRANSIENT = 6.0
-"""Time constants of the pole after which a step has passed both filters to within 2 %."""
+BLOCK = 512  # samples of a recording whose terms are in memory at a time: 1 MB
+TRANSIENT = 6.0  # time constants of the pole after which a step has passed both filters to within 2 %
 
 
 def dry_friction(friction: Friction) -> FloatArray:

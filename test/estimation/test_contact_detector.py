@@ -180,6 +180,14 @@ def test_contacts_end_when_the_finger_or_the_object_has_gone(panda, name):
     assert "released" in {contact.ended_by for contact in contacts.values()} or name in OBJECTS
 
 
+@pytest.mark.parametrize("name", [*PUSHED, "8156ae8_data_pf_1", "8156ae8_data_raw_2"])
+def test_a_finger_is_never_surely_a_payload(panda, name):
+    """What comes while a load is in doubt is in doubt with it: nothing is carried, within three sigmas at any time."""
+    rows, _ = of_wrist(panda, name)
+    estimates = [estimate for _, estimate, _ in ArmMonitor(panda).update_rows(*rows).estimates]
+    assert max(estimate.mass / estimate.std[0] for estimate in estimates) < 3.0
+
+
 @pytest.mark.parametrize(
     ("name", "least", "within"),
     [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)],
