@@ -72,8 +72,7 @@ TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia")
 """Of each joint, in the order of its columns."""
 OWN, EXTRA = len(TERMS), 4
 """Columns of each joint alone; shared columns beside those of the links: two tilts, delay and common gain."""
-NEGLIGIBLE = 0.1
-"""Torque, in standard deviations of the residual, that the directions left out make up at most."""
+NEGLIGIBLE = 0.1  # torque, in standard deviations of the residual, that the directions left out make up at most
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
 
 

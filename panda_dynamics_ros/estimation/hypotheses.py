@@ -416,7 +416,8 @@ class ChangeDetector:
         evidence = self._evidence[alive, :2]
         if self.pending is None and not (evidence > EVIDENCE).any():
             return None
-        evidence[(alive >= self._sudden) & (alive < self._brief)] -= EVIDENCE  # clear that no jump explains it as well
+        # Of a gradual change it has to be clear that no jump explains it as well.
+        evidence[(alive >= self._sudden) & (alive < self._brief)] -= EVIDENCE
         slots = alive[np.argmax(evidence, axis=0)]
         lead = present_lead
         if lead is None:
@@ -428,9 +429,9 @@ class ChangeDetector:
         clear = (self._counted(slots[0], 0)[0] > EVIDENCE, self._counted(slots[1], 1)[1] > EVIDENCE)
         if self.pending is None and not any(clear):
             return None
-        payload = self._payload_change(int(slots[0]), state)
-        possibility = self._possibility(payload, least_mass)  # what was carried may have been estimated too low
-        lead += possibility + self._return(payload)
+        change = self._payload_change(int(slots[0]), state)
+        possibility = self._possibility(change, least_mass)  # what was carried may have been estimated too low
+        lead += possibility + self._return(change)
         if possibility < -CLEAR and lead < CLEAR:
             lead = -math.inf
         if self.pending is not None:
@@ -439,10 +440,10 @@ class ChangeDetector:
             is_touch = lead < 0.0
         else:
             return None
-        of_touch = MOMENTS, (TOUCHES[-1] * self._sigma) ** 2  # the payload is what it was before
-        self.pending = self._jump(int(slots[1]), *of_touch, state) if is_touch else payload
-        self.suspected = None
-        return self.pending
+        if is_touch:  # the payload is what it was before
+            change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
+        self.pending, self.suspected = change, None
+        return change
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.

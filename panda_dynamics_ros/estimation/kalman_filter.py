@@ -38,10 +38,14 @@ class GaussianState:
         """A copy that shares nothing."""
         return GaussianState(self.mean.copy(), self.covariance.copy())
 
+    def of(self, *places: slice) -> GaussianState:
+        """The state of the entries at these places, which may repeat."""
+        place = np.r_[places]
+        return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
+
     def with_past(self) -> GaussianState:
         """The state with its payload once more as the last ten entries, which no later change concerns."""
-        place = np.r_[0 : len(self.mean), THETA]
-        return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
+        return self.of(slice(0, len(self.mean)), THETA)
 
     def past(self, first: int) -> list[slice]:
         """Places of the payloads from `first` on, the lightest first, but for the last ten entries."""
@@ -171,8 +175,8 @@ def fade(
     each error of the arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means
     would draw what is carried for long to zero, and put errors of the arm in its place.
     """
-    faded = state.copy()
-    P, variance = faded.covariance, faded.variance
+    state = state.copy()
+    P, variance = state.covariance, state.variance
     room = np.maximum(1.0, payload_std**2 / variance[THETA])
     growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room) - 1.0)
     P[THETA, THETA] += np.outer(growth, growth) * P[THETA, THETA]

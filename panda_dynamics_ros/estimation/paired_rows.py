@@ -29,26 +29,22 @@ from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
-CUTOFF_HZ = 3.0
-"""Of the low-pass: a payload's torque is in the motion's band, below 2 Hz."""
-EDGE_S = 0.6
-"""Left out at both ends of a piece, where the low-pass knows one side only."""
+CUTOFF_HZ = 3.0  # of the low-pass: a payload's torque is in the motion's band, below 2 Hz
+EDGE_S = 0.6  # left out at both ends of a piece, where the low-pass knows one side only
 RATE_HZ, MOST_ROWS = 50.0, 7_000
 """Rows per second; fewer where a run would have more rows than these: the alignment needs two bytes for each pair."""
 ROW_S, LEAST_ROWS = 0.2, 5
 """s between the rows that are compared, and how many there must be. Nearer ones share what the low-pass spreads."""
 STILL_SPEED, MOVING_SPEED = 0.03, 0.3
 """rad/s, norm of dq below which the arm is at rest, and above which all time counts as motion."""
-SLOW_SPEED = 0.05
-"""rad/s, of a joint, below which its friction may be anything up to that in motion."""
+SLOW_SPEED = 0.05  # rad/s, of a joint, below which its friction may be anything up to that in motion
 PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2
 """rad/s, speed of all joints during a pause, and its least length."""
 POSTURE, VELOCITY = 0.02, 0.1
 """rad, rad/s: differences that count alike in the alignment."""
 LARGEST_POSTURE, LARGEST_VELOCITY = 0.1, 0.3
 """rad, rad/s: beyond these in a joint, moments are not those of one motion. A loaded arm sags by some hundredths."""
-LEAST_STEP = 1e-4
-"""rad from row to row, below which the arm does not move."""
+LEAST_STEP = 1e-4  # rad from row to row, below which the arm does not move
 FAR = 1e3
 """Cost of a pair of rows at most, so that what one of two runs has before and after the motion is passed over."""
 MISMATCH_SHARE = 0.2

@@ -91,6 +91,11 @@ class _Happening:
     decided: bool = False
     gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it may be a weight or a steady push."""
+        return self.kind == LOAD and not self.decided
+
 
 @dataclass
 class _Touch:
@@ -496,7 +501,7 @@ class PayloadEstimator:
             if suspected[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
                 self._history.clear()
-        if change is None and last is not None and last.kind == LOAD and not last.decided and last.moved > MOVED:
+        if change is None and last is not None and last.is_in_doubt and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does
             event = ChangeEvent(self._stamp, PICK, last.onset)
         return event
@@ -525,8 +530,7 @@ class PayloadEstimator:
                 self._return_to(before)
                 state = self._opened(before.with_past())
             if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
-                place = np.r_[0 : len(state.mean) - PARAMETERS]
-                state = GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
+                state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
             if change.rise == RAMP or is_gradual:  # more may follow
                 self._flow_end = self._stamp + FLOW
@@ -550,14 +554,11 @@ class PayloadEstimator:
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
             return state
         first, size = self._phi.stop, len(state.mean)
-        kept = [slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size)]
-        place = np.r_[tuple(kept)]
-        return GaussianState(state.mean[place], state.covariance[np.ix_(place, place)])
+        return state.of(slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size))
 
     @property
     def _in_doubt(self) -> bool:
-        """Whether what has come last may be a weight or a steady push."""
-        return self._last is not None and self._last.kind == LOAD and not self._last.decided
+        return self._last is not None and self._last.is_in_doubt
 
     @property
     def _is_undecided(self) -> bool:
@@ -609,7 +610,7 @@ class PayloadEstimator:
         if last.gone < BACK:
             return None
         state = self._state.conditioned(THETA, prior * (NOTHING / prior[0]), past)
-        self._return_to(GaussianState(state.mean[: past.start], state.covariance[: past.start, : past.start]))
+        self._return_to(state.of(slice(0, past.start)))
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
         self._history.clear()

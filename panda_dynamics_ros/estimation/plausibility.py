@@ -89,8 +89,8 @@ class PlausibilityCheck:
         self._motion_s += motion_time
         self._untouched_s += 0.0 if is_touched else motion_time
         new = motion_time / min(MEMORY, self._motion_s)  # plain means at first
-        untouched = 0.0 if is_touched else motion_time / min(MEMORY, self._untouched_s)
-        values, weights = np.array((torque, torque - y, residual, residual)), np.array(((new,),) * 3 + ((untouched,),))
+        last = 0.0 if is_touched else motion_time / min(MEMORY, self._untouched_s)
+        values, weights = np.array((torque, torque - y, residual, residual)), np.array((new, new, new, last))[:, None]
         self._means += weights * (values - self._means)
         self._squares += weights * (values**2 - self._squares)
         self._cross += new * (torque[:, None] * values[1] - self._cross)

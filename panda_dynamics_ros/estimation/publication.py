@@ -27,8 +27,7 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-LEAST_MASS = 1e-3
-"""kg: what is published as no payload."""
+LEAST_MASS = 1e-3  # kg: what is published as no payload
 TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
 """phi of a body with radii of gyration of 3 cm, at the flange."""
 WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
@@ -180,8 +179,8 @@ def published_estimate(
     vector = share * vector
     if shape is not None and mean.any():
         vector, covariance = with_known_shape(vector, covariance, shape)
-    flags, vector, covariance = identifiable(vector, covariance, options), *map(checks.read_only, (vector, covariance))
-    return PayloadEstimate(stamp, vector, covariance, flags, status, event, problem)
+    flags = identifiable(vector, covariance, options)
+    return PayloadEstimate(stamp, checks.read_only(vector), checks.read_only(covariance), flags, status, event, problem)
 
 
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
