@@ -210,7 +210,7 @@ class PayloadEstimator:
         self._errors.restart()
         self._clock.restart()
         self.residual = np.full(self.robot.n, math.nan)
-        self._detector.restart(after_gap=True)
+        self._detector.restart(after_gap=True, size=len(self._state.mean))
         self._history.clear()
         self._updated = -math.inf
 

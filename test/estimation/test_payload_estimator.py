@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from motion import PAYLOAD, REST, carried, coloured, followed, kinds, sinusoids, torques
@@ -128,6 +130,20 @@ def test_tare_makes_the_tool_the_new_zero(panda):
     assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.05)
     estimator.reset()
     assert estimator.estimate.status == "waiting for samples"
+
+
+@pytest.mark.parametrize("again", ["reset", "restore"])
+def test_after_a_pick_it_starts_again_as_a_new_one(panda, again):
+    """What was carried before, which its state has since the pick, is gone, too."""
+    motion = sinusoids(5.0, rate=200.0)
+    tau = carried(panda, motion, 2.0, 9.0, seed=5)
+    used, new = followed(panda, motion, tau)[0], PayloadEstimator(panda)
+    memory = new.memory
+    getattr(used, again)(*([memory] if again == "restore" else []))
+    later = replace(motion, stamp=motion.stamp + 60.0)
+    estimates = [feed(each, later, tau)[0] for each in (used, new)]
+    np.testing.assert_array_equal(estimates[0].vector, estimates[1].vector)
+    np.testing.assert_array_equal(estimates[0].covariance, estimates[1].covariance)
 
 
 def test_an_hour_of_stale_data_changes_nothing(panda):
