@@ -22,7 +22,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
+from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, com_covariance
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -193,8 +193,6 @@ def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorO
     flags, mass = variance < options.identified_variance, float(vector[0])
     if mass**2 < variance[0]:
         flags[COM] = False
-    else:  # the diagonal of `com_covariance`
-        c = vector[COM] / mass
-        com_variance = (c * c * variance[0] - 2.0 * c * covariance[0, COM] + variance[COM]) / mass**2
-        flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
+    else:
+        flags[COM] &= com_covariance(mass, vector[COM] / mass, covariance).diagonal() < (options.com_std / 3.0) ** 2
     return flags
