@@ -17,7 +17,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.estimate import com_covariance
-from panda_dynamics_ros.estimation.regression import ARM, COLUMNS, recorded_rows
+from panda_dynamics_ros.estimation.regression import ARM, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 
 BANDWIDTH = 1.0  # Hz: well below that of tau_ext_hat_filtered, whose own delay then hardly matters
@@ -59,19 +59,17 @@ def believed_load(
     n, model = robot.n, tau - tau_ext
     k = np.isfinite(model).all(axis=1)
     found = recorded_rows(robot.without_friction(), stamp[k], q[k], dq[k], model[k], BANDWIDTH, ROW, MAX_GAP)
-    rows = np.array([filtered.copy() for _, _, filtered in found]).reshape(-1, n, COLUMNS)
+    rows = [np.hstack((filtered[:, : ARM + 1], np.eye(n))) for _, _, filtered in found]
     if len(rows) < LEAST_ROWS:
         return None
-    torques = rows[..., ARM]
-    A = np.concatenate([rows[..., :ARM], np.broadcast_to(np.eye(n), (len(rows), n, n))], axis=2)
+    A, torques = np.delete(rows, ARM, axis=2), np.array(rows)[..., ARM]
     prior = np.diag(np.concatenate([PRIOR, np.full(n, MODEL_OFFSET)]) ** -2.0)
     variance = np.full(n, MODEL_OFFSET**2)
     for _ in range(3):  # until the joints' noise and the solution agree
-        weight = ROW / CORRELATION / variance
-        information = np.einsum("kji,j,kjl->il", A, weight, A) + prior
-        theta = np.linalg.solve(information, np.einsum("kji,j,kj->i", A, weight, torques))
+        weighted = A * (ROW / CORRELATION / variance)[:, None]
+        covariance = np.linalg.inv(np.einsum("kji,kjl->il", weighted, A) + prior)
+        theta = covariance @ np.einsum("kji,kj->i", weighted, torques)
         variance = np.maximum(((torques - A @ theta) ** 2).mean(axis=0), 1e-4 * MODEL_OFFSET**2)
-    covariance = np.linalg.inv(information)
     mass = max(float(theta[0]), 1e-3)
     com = theta[1:4] / mass
     com_std = np.sqrt(np.diag(com_covariance(mass, com, covariance)))

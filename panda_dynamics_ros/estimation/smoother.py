@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
@@ -42,10 +42,7 @@ def smooth_payloads(
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
-    size = (len(stamp), robot.n)
-    named = (("q", q), ("dq", dq), ("tau", tau))
-    q, dq, effort = (checks.for_kernel(checks.exactly(value, size, name)) for name, value in named)
-    tau = checks.for_kernel(link_side_torques(robot, q, effort))
+    q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
     for moment in unloaded:
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
     estimator = PayloadEstimator(robot, shape=shape, **options)
@@ -64,12 +61,11 @@ def _segments(
     first = len(state.mean) - PARAMETERS * len(changes)
     places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
-    nothing = np.zeros(PARAMETERS)
+    nothing, found = np.zeros(PARAMETERS), []
     for k in sorted(empty):
         state = state.conditioned(places[k], nothing)
-    found = []
     for k, place in enumerate(places):
-        mean, P = state.mean[place].copy(), state.covariance[place, place].copy()
+        mean, P = state.mean[place], state.covariance[place, place]
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
