@@ -46,7 +46,6 @@ FORCE_STD, MOMENT_STD = 100.0, 20.0
 """N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
 reduces a force by 1 / 10^4."""
 _PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
-_PRIOR_INFORMATION = np.diag(_PRIOR_STD**-2.0)
 FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
 
@@ -88,7 +87,7 @@ def contact_wrench(
     J, external = jacobian(robot, q), checks.trailing(external, (robot.n,), "external")
     variance = robot.residual.std**2 * (DRIFT**2 + (1.0 - DRIFT**2) * unexplained)
     weighted = J / variance[..., None, :]
-    covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + _PRIOR_INFORMATION)
+    covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + np.diag(_PRIOR_STD**-2.0))
     return ContactWrench((covariance @ (weighted @ external[..., None]))[..., 0], covariance)
 
 

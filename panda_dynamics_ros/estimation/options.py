@@ -34,8 +34,7 @@ class PositiveOptions:
         Raises ArgumentError: one of them is unknown, or its value is not a positive number.
         """
         known = [field.name for field in fields(cls)]
-        unknown = sorted(set(options) - set(known))
-        if unknown:
+        if unknown := sorted(set(options) - set(known)):
             raise ArgumentError(f"options: expected any of {', '.join(known)}, got {', '.join(unknown)}")
         return cls(**options)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 _MASS_STD = 1e-3  # of a known mass: a kitchen scale's
 _SHAPE_STD = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
@@ -94,9 +94,9 @@ def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -
 
     The covariance of the inertia is that of mass and first moments to first order, and a tenth of m K.
     """
-    slope = _shape_slope(vector, shape)
+    vector, slope = _with_shape(vector, shape)
     std = np.repeat((0.0, _SHAPE_STD * vector[0] * np.max(shape.unit_inertia)), (4, 6))
-    return _with_shape(vector, shape), slope @ covariance[:4, :4] @ slope.T + np.diag(std**2)
+    return vector, slope @ covariance[:4, :4] @ slope.T + np.diag(std**2)
 
 
 def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_covariance: FloatArray) -> str:
@@ -120,25 +120,22 @@ def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_
     information = np.linalg.inv(covariance / np.outer(scale, scale))
     L = information - np.eye(len(mean))
     told, directions = np.linalg.eigh(0.5 * (L + L.T))
-    slope = _shape_slope(mean, shape) / scale[:, None]
-    left = information @ (mean / scale) - L @ (_with_shape(mean, shape) / scale)
-    along = directions.T[told > _TOLD] @ left
-    free = slope.T @ left
-    misfit = float(along**2 @ (1.0 / told[told > _TOLD]) - free @ np.linalg.pinv(slope.T @ L @ slope) @ free)
+    shaped, slope = (values.T / scale for values in _with_shape(mean, shape))
+    left = information @ (mean / scale) - L @ shaped
+    along, free = directions.T[told > _TOLD] @ left, slope @ left
+    misfit = float(along**2 @ (1.0 / told[told > _TOLD]) - free @ np.linalg.pinv(slope @ L @ slope.T) @ free)
     if misfit < _MISFIT:
         return ""
     return f'the torques contradict the inertia of shape "{shape}": expected sizes in m; correct it, or leave it out'
 
 
-def _with_shape(vector: FloatArray, shape: Shape) -> FloatArray:
-    """Vector (10,) of the same mass and first moments."""
-    mass = vector[0]
-    return InertialParameters(mass, vector[1:4] / mass, mass * shape.unit_inertia).vector
+def _with_shape(vector: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
+    """Vector (10,) of the same mass m and first moments h, and its derivatives (10, 4) with respect to them.
 
-
-def _shape_slope(vector: FloatArray, shape: Shape) -> FloatArray:
-    """Derivatives (10, 4) of `_with_shape` with respect to mass m and first moments h: I = m K + (h'h 1 - h h') / m."""
-    mass, h = vector[0], vector[1:4]
-    changes = [shape.unit_inertia - (h @ h * np.eye(3) - np.outer(h, h)) / mass**2]
-    changes += [(2.0 * (h @ e) * np.eye(3) - np.outer(e, h) - np.outer(h, e)) / mass for e in np.eye(3)]
-    return np.vstack((np.eye(4), np.transpose([six_from_symmetric(change) for change in changes])))
+    The inertia about the flange origin is I = m K + (h'h 1 - h h') / m.
+    """
+    mass, h, K, one = vector[0], vector[1:4], shape.unit_inertia, np.eye(3)
+    steiner = (h @ h * one - np.outer(h, h)) / mass
+    by_h = [(2.0 * (h @ e) * one - np.outer(e, h) - np.outer(h, e)) / mass for e in one]
+    inertia, *slope = (six_from_symmetric(each) for each in (mass * K + steiner, K - steiner / mass, *by_h))
+    return np.concatenate((vector[:4], inertia)), np.vstack((np.eye(4), np.transpose(slope)))

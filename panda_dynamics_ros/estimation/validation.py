@@ -180,7 +180,7 @@ class SampleGate:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
         which = beyond(sample, *self.limits, 0.0)
         if which < 3:
-            raise self._outside(which, sample[which])
+            raise self._refusal(which, sample)
         dt = stamp - self.stamp
         which = beyond(sample, self.last, self.most, abs(dt))
         if which < 2 and dt > 0.0:
@@ -190,32 +190,26 @@ class SampleGate:
             self._agreeing += 1
             self._refused_at, self._refused = stamp, sample
             if self._agreeing < PERSISTENCE or stamp - self._agree_since < FAULT:
-                raise self._jumped(which, sample[which], dt)
+                raise self._refusal(which, sample, dt)
         self._agreeing = 0
         if which == 2 and not torques_step:
-            raise self._jumped(which, sample[which], abs(dt))
+            raise self._refusal(which, sample, abs(dt))
 
-    def _outside(self, which: int, values: FloatArray) -> SampleError:
-        """What is beyond the limits, in words."""
-        (middle, (widest, _)), (name, unit, reason, _) = self.limits, _QUANTITIES[which]
-        joint = int(np.argmax(np.abs(values - middle[which]) - widest[which]))
-        got, limits, of = values[joint], self._robot.limits, f"for joint {joint + 1} of {self._robot.name}"
-        if which == 0:
-            expected = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad {of}"
-            return SampleError(f"q: expected {expected}, got {got:.4g}: degrees, or another arm?", reason)
-        expected = f"at most {widest[which, joint]:.4g} {unit} {of}"
-        return SampleError(f"{name}: expected {expected}, got {abs(got):.4g}: is it in {unit}?", reason)
-
-    def _jumped(self, which: int, values: FloatArray, dt: float) -> SampleError:
-        """What has changed in `dt` s by more than it can, in words."""
-        most, change = self.most[0, which] + dt * self.most[1, which], np.abs(values - self.last[which])
-        joint, (name, unit, _, reason) = int(np.argmax(change - most)), _QUANTITIES[which]
-        remedy = ": two robots on one topic?" if reason in IMPLAUSIBLE else ""
-        return SampleError(
-            f"{name}: expected a change of at most {most[joint]:.3g} {unit} within {dt:.4g} s, got one of "
-            f"{change[joint]:.3g} {unit} of joint {joint + 1}{remedy}",
-            reason,
-        )
+    def _refusal(self, which: int, sample: FloatArray, dt: float | None = None) -> SampleError:
+        """What is beyond the limits, or has changed in `dt` s by more than it can, in words."""
+        centre, most = self.limits if dt is None else (self.last, self.most)
+        allowed, off = most[0, which] + (dt or 0.0) * most[1, which], np.abs(sample[which] - centre[which])
+        joint, (name, unit, outside, jump) = int(np.argmax(off - allowed)), _QUANTITIES[which]
+        limits, got, of = self._robot.limits, sample[which, joint], f"for joint {joint + 1} of {self._robot.name}"
+        if dt is not None:
+            text = f"a change of at most {allowed[joint]:.3g} {unit} within {dt:.4g} s, got one of {off[joint]:.3g} "
+            text += f"{unit} of joint {joint + 1}{': two robots on one topic?' if jump in IMPLAUSIBLE else ''}"
+        elif which == 0:
+            low, high = limits.lower[joint], limits.upper[joint]
+            text = f"{low:.4g} to {high:.4g} rad {of}, got {got:.4g}: degrees, or another arm?"
+        else:
+            text = f"at most {allowed[joint]:.4g} {unit} {of}, got {abs(got):.4g}: is it in {unit}?"
+        return SampleError(f"{name}: expected {text}", outside if dt is None else jump)
 
 
 class KinematicCheck:
