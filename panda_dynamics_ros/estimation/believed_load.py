@@ -2,16 +2,15 @@
 """The load that Franka's own model contains, from a recording with its external torques.
 
 tau_J - tau_ext_hat_filtered is the torque of Franka's model: of the arm, the end effector that is set in Desk, and
-the load of `setLoad`. What our model of the arm leaves of it is the torque of end effector and load, unless the end
-effector is part of our model. With low-pass filters F (see `regression`), offsets o of the joints by which the two
-models differ, and white noise e,
+the load of `setLoad`. What our model leaves of it is that of the load, and of an end effector that our model does not
+have. With low-pass filters F (see `regression`), offsets o by which the two models differ, and white noise e,
 
     F[tau_J - tau_ext - arm] = F[Y] theta + o + e,
 
 solved by weighted least squares with priors of theta and o. Friction has no part in it: Franka's model has none.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,21 +29,17 @@ LEAST_ROWS = 20
 MAX_GAP = 0.5  # s
 
 
-@dataclass(frozen=True, eq=False)
-class BelievedLoad:
+class BelievedLoad(NamedTuple):
     """What Franka's model carries beyond our model of the arm, with standard deviations.
 
     mass, mass_std: kg.
     com, com_std: (3,), m, in the flange frame; std is infinite in effect (metres) where the mass is small.
-    start, end: s, stamps of the samples that it is from.
     """
 
     mass: float
     mass_std: float
     com: FloatArray
     com_std: FloatArray
-    start: float
-    end: float
 
 
 def believed_load(
@@ -74,4 +69,4 @@ def believed_load(
     com = theta[1:4] / mass
     com_std = np.sqrt(np.diag(com_covariance(mass, com, covariance)))
     mass_std = float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS))
-    return BelievedLoad(float(theta[0]), mass_std, com, com_std, float(stamp[0]), float(stamp[-1]))
+    return BelievedLoad(float(theta[0]), mass_std, com, com_std)

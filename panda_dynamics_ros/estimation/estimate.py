@@ -138,9 +138,7 @@ class PayloadEstimate:
 def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
     """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
 
-    mass: kg, above zero.
-    com: (3,), m.
-    covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
+    mass: kg, above zero. com: (3,), m. covariance: (10, 10), of the inertial vector about the origin of `com`.
     """
     slope = np.column_stack((-com, np.eye(3))) / mass
     return np.asarray(slope @ covariance[:4, :4] @ slope.T)
@@ -164,10 +162,7 @@ class ArmMemory:
         checks.freeze(self, {"mean": (size,), "covariance": (size, size), "noise_ratio": (n,)}, "memory.arm.")
 
     def check(self, size: int, n: int) -> None:
-        """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
-
-        Raises ArgumentError: it is not.
-        """
+        """Raise an ArgumentError if no arm of `n` joints and a state of this size can have learnt it."""
         checks.exactly(self.mean, (size,), "arm.mean")
         checks.covariance(self.covariance, size, "arm.covariance")
         _check_range(checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio"), 1e-3, 30.0, "arm.noise_ratio")
@@ -196,10 +191,7 @@ class PayloadMemory:
         checks.freeze(self, shapes, "memory.")
 
     def check(self) -> None:
-        """Refuse numbers that no payload and no estimator has: the filter would keep them.
-
-        Raises ArgumentError: there are such.
-        """
+        """Raise an ArgumentError if no payload and no estimator has such numbers: the filter would keep them."""
         checks.covariance(self.covariance, PARAMETERS, "memory.covariance")
         for name in ("vector", "tare"):
             _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")

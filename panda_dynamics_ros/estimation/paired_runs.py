@@ -6,10 +6,10 @@ At row k of the motion, run i of R has the torque that the arm's model leaves
     y_i = r + Y_i theta_i + (a_i + T_i A) + (b_i + T_i B) s + e_i.
 
 r is what the model of the arm leaves at this posture and speed. It is in all runs, and leaves nothing in the R - 1
-orthonormal contrasts of the runs (Helmert's), whose noise is then that of a single run and independent. What changes
-from run to run is a torque offset a and friction b of each joint, s the sign of its speed; both drift with the time T
-at which the runs were made. An order of runs such as unloaded, loaded, loaded, unloaded makes theta independent of A
-and B. Of the noise e of a joint, m the time in motion, kappa how near to standstill the joint is,
+orthonormal contrasts of the runs (Helmert's), whose noise is then that of a single run and independent. From run to
+run a torque offset a and friction b of each joint change, s the sign of its speed; both drift with the time T of the
+runs, which the order unloaded, loaded, loaded, unloaded makes independent of theta. Of the noise e of a joint, m the
+time in motion, kappa how near to standstill the joint is,
 
     cov(e_k, e_l) = sigma^2 [exp(-abs(m_k - m_l) / TAU) + (WHITE^2 + kappa_k) delta_kl].
 
@@ -39,9 +39,8 @@ CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
 """A payload counts as changed where mass and centre of mass before and after differ by this chi-square (4 degrees of
 freedom: 26 has a probability of 3e-5), and by kg or m that matter."""
 UNVERIFIED = 0.7
-"""By how much more variance an estimate has than the fit says, over the number of differences that it is from: one
-difference hardly shows how long its own noise lasts. The errors of 24 pairs of runs of simulated arms were 1.3 times as
-large as the fit says."""
+"""By how much more variance an estimate has than the fit says, over the number of differences that it is from. The
+errors of 24 pairs of runs of simulated arms were 1.3 times as large as the fit says."""
 WITHIN_NOISE = 3.5  # standard deviations that the largest of some fifty torques stays within
 BLOCKS = 8  # parts of the motion, to see whether a payload changed
 ROUNDS = 4  # of estimating payload and noise by turns

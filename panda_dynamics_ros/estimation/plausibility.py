@@ -5,8 +5,7 @@ A filter fits a payload to any torques. Here the measured torque t and that of t
 low-pass filters of the regression, are compared over the last seconds of motion, by their second moments. Where they
 contradict arm and payload, other explanations of t are tried: it is constant, a multiple of h, without gravity, of
 opposite sign, or its columns have another order. The one that leaves least is reported, if it is far better.
-Further checks concern the mass itself (below zero, above the heaviest payload, or contrary to what the user declared),
-the declared shape, a gain of all joints, and joints whose residual is large or an offset while nothing touches them.
+Further checks concern the mass, the declared shape, a gain of all joints, and each joint's residual.
 """
 
 import math
@@ -53,10 +52,7 @@ _FIGURES = re.compile(r"[-+]?\d[-+.\de]*")
 
 
 class PlausibilityCheck:
-    """Follows the filtered torques of one arm and names what contradicts it.
-
-    robot: the arm.
-    options: of its estimator, with what the user has declared of the payload.
+    """Follows the filtered torques of an arm, with the options of its estimator, and names what contradicts it.
 
     problem: one sentence with cause and remedy; empty where nothing contradicts the arm.
     """
@@ -78,9 +74,8 @@ class PlausibilityCheck:
     ) -> bool:
         """Follow one step of the filter; whether `evaluate` is due.
 
-        torque: (n,), N m, measured torque through the filters of the regression.
-        y: (n,), N m, the part of it that the unloaded arm's model does not explain.
-        residual: (n,), N m, the part that neither the model nor the payload explains.
+        torque: (n,), N m, measured torque through the filters of the regression. y, residual: (n,), N m, parts of it:
+            what the unloaded arm's model, and what neither the model nor the payload explain.
         motion_time: s of motion since the last step.
         is_touched: whether something touches the arm, whose torques are in the residual.
         """

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which samples of a stream are used: order, gaps, repetitions, what no arm can have measured, what contradicts itself.
 
-One wrong sample is enough to disturb a filter for seconds. Samples beyond the arm's limits are refused, and those that
-jump farther than it can move or accelerate. A stream that continues from another place (a recording that was cut, a
-second controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
+Samples beyond the arm's limits are refused, and those that jump farther than it can move or accelerate: one of them
+would disturb a filter for seconds. A stream that continues from another place (a recording that was cut, a second
+controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
 
-What an arm moves is the integral of its velocity. Over windows of at least `WINDOW` samples and some motion the
-displacement D = q(end) - q(start) is compared with V = integral of dq dt. Stamps in milliseconds, velocities in
-degrees, of opposite sign, of other joints or missing make them disagree. Two robots in similar postures on one topic
-make consecutive samples jump to and fro, so that the path is many times that of the velocities.
+Over windows of at least `WINDOW` samples and some motion the displacement D = q(end) - q(start) is compared with
+V = integral of dq dt. Stamps in milliseconds, velocities in degrees, of opposite sign, of other joints or missing make
+them disagree. Two robots on one topic make the path of the positions many times that of the velocities.
 """
 
 import math
@@ -213,9 +212,7 @@ class SampleGate:
 
 
 class KinematicCheck:
-    """Compares positions with velocities and stamps of one arm.
-
-    n: joints.
+    """Compares positions with velocities and stamps of one arm of n joints.
 
     window: the arguments of `follow_motion` from `moved` on.
     problem: one sentence with cause and remedy while positions, velocities and stamps disagree; else empty.
@@ -277,9 +274,9 @@ class KinematicCheck:
 class SampleCounts:
     """How many samples were used, and how many were ignored for which reason.
 
-    `frozen`: the same measurement again under a new stamp, although the arm moves. `implausible`: by reason, samples
-    that the arm cannot have measured (`SampleGate`, torque steps). `gaps`: how often the filters restarted after a gap.
-    `restarts`: how often the filter was no longer finite and started again.
+    frozen: the same measurement again under a new stamp, although the arm moves.
+    gaps: how often the filters restarted after a gap. restarts: how often the filter was no longer finite.
+    implausible: by reason, samples that the arm cannot have measured (`SampleGate`, torque steps).
     """
 
     used: int = 0
@@ -292,12 +289,10 @@ class SampleCounts:
 
 
 class SampleValidator:
-    """Follows the samples of one arm.
+    """Follows the samples of one arm, and has their `counts`.
 
     robot: whose joint limits apply.
     max_gap_s: a longer step, forward or back, is a gap whatever the stream's period.
-
-    counts: of the samples.
     """
 
     def __init__(self, robot: RobotDescription, max_gap_s: float) -> None:
