@@ -23,9 +23,8 @@ from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.external_torques import ContactWrench, contact_wrench
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
-from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription

@@ -28,7 +28,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
-from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -99,14 +99,9 @@ class PairedRuns:
 
 
 def weigh_paired_runs(
-    robot: RobotDescription,
-    loaded: Sequence[JointDataset],
-    unloaded: Sequence[JointDataset],
-    *,
-    check: JointDataset | None = None,
-    shape: Shape | str | None = None,
-    **options: float,
-) -> PairedRuns:
+    robot: RobotDescription, loaded: Sequence[JointDataset], unloaded: Sequence[JointDataset], *,
+    check: JointDataset | None = None, shape: Shape | str | None = None, **options: float,
+) -> PairedRuns:  # fmt: skip
     """The payload of recorded runs of one motion.
 
     robot: the arm without the payload; its friction and masses need not be right, since their error cancels.
@@ -138,8 +133,8 @@ def weigh_paired_runs(
             "the runs look swapped"
         )
     _refuse_changes(fit, runs, count)
-    stamp, body = float(first.stamp[-1]), ConsistentBody()
-    estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
+    stamp = float(first.stamp[-1])
+    estimate = published_estimate(mean, covariance, settings, body_shape, stamp=stamp, status=PAIRED)
     resting = runs if check is None else same_moments([rows_of(robot, data) for data in (check, *unloaded)])
     carrying, still = len(resting) - len(unloaded), resting[0].still
     reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)

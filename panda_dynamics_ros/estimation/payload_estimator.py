@@ -61,9 +61,8 @@ from panda_dynamics_ros.estimation.hypotheses import (
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import ABSURD, THETA, GaussianState, correct, fade, predict
-from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, shape_problem
 from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, ArmTerms, MomentumRegression, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps

@@ -9,7 +9,6 @@ import numpy as np
 import yaml
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.yaml_file import read_yaml
@@ -73,10 +72,8 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         content = read_yaml(path)
     except DataError as error:
         raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
-    memory = content.get("memory") if isinstance(content, dict) else None
-    memory = memory if isinstance(memory, dict) else {}
-    missing = [f"memory.{name}" for name in _PAYLOAD if name not in memory]
-    if missing:
+    memory: Any = content.get("memory") if isinstance(content, dict) else None
+    if missing := [f"memory.{name}" for name in _PAYLOAD if not isinstance(memory, dict) or name not in memory]:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
         arm = None if memory.get("arm") is None else _arm_of(memory["arm"])
@@ -87,20 +84,18 @@ def load_estimate(path: str | Path) -> PayloadMemory:
     return restored
 
 
-def _decoded(text: Any, name: str) -> FloatArray:
-    """The array (N,) of a text of `save_estimate`."""
-    try:
-        numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f8")
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: expected numbers in base64, got {text!r:.40}") from error
-    return checks.real_array(numbers, name)
-
-
 def _arm_of(content: object) -> ArmMemory:
-    """What was learnt about the arm."""
+    """What was learnt about the arm, of the texts of `save_estimate`."""
     if not isinstance(content, dict) or set(content) != set(_ARM):
         raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
-    mean, covariance, noise_ratio = (_decoded(content[name], f"memory.arm.{name}") for name in _ARM)
+    arrays = []
+    for name in _ARM:
+        try:
+            numbers = np.frombuffer(base64.b64decode(content[name], validate=True), "<f8")
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
+        arrays.append(checks.real_array(numbers, f"memory.arm.{name}"))
+    mean, covariance, noise_ratio = arrays
     if covariance.size != mean.size**2:
         raise ArgumentError(f"memory.arm.covariance: expected {mean.size**2} numbers, got {covariance.size}")
     return ArmMemory(mean, covariance.reshape(mean.size, mean.size), noise_ratio)

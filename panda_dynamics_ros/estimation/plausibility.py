@@ -97,7 +97,7 @@ class PlausibilityCheck:
         mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
         from_start: whether no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
-        of_shape: what contradicts the declared shape (`prior_knowledge.shape_problem`); empty if nothing does.
+        of_shape: what contradicts the declared shape (`options.shape_problem`); empty if nothing does.
         """
         self._due = self._motion_s + PERIOD
         problem = next(self._problems(mass, mass_std, from_start, errors), of_shape)

@@ -23,8 +23,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, com_covariance
-from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MASS = 1e-3  # kg: what is published as no payload
@@ -161,8 +160,9 @@ class ConsistentBody:
 
 
 def published_estimate(
-    mean: FloatArray, covariance: FloatArray, options: EstimatorOptions, shape: Shape | None, body: ConsistentBody, *,
-    stamp: float, status: str, event: ChangeEvent | None = None, problem: str = "",
+    mean: FloatArray, covariance: FloatArray, options: EstimatorOptions, shape: Shape | None,
+    body: ConsistentBody | None = None, *, stamp: float, status: str, event: ChangeEvent | None = None,
+    problem: str = "",
 ) -> PayloadEstimate:  # fmt: skip
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
@@ -172,7 +172,7 @@ def published_estimate(
     # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
     covariance = covariance.copy()
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
-    vector = body.nearest(mean, covariance) if mean.any() else mean  # before the first sample
+    vector = (body or ConsistentBody()).nearest(mean, covariance) if mean.any() else mean  # before the first sample
     # The body weighs no more than the heaviest, if need be at less density.
     share = min(1.0, options.max_mass / max(vector[0], LEAST_MASS))
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2

@@ -15,9 +15,9 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
+from panda_dynamics_ros.estimation.options import Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -69,7 +69,6 @@ def _segments(
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-        known = estimator.options, estimator.shape, ConsistentBody()
-        estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status)
+        estimate = published_estimate(mean, P, estimator.options, estimator.shape, stamp=ends[k], status=status)
         found.append(PayloadSegment(onsets[k], ends[k], float(motion[k]), estimate))
     return tuple(found)

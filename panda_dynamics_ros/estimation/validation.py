@@ -220,8 +220,8 @@ class KinematicCheck:
 
     def __init__(self, n: int) -> None:
         self.window = np.zeros((2, n)), np.zeros(5)
-        self._products = np.zeros(3)  # means of D'D, D'V, V'V
-        self._to_and_fro, self._windows, self.problem = 0.0, 0, ""
+        self._means = np.zeros(4)  # of D'D, D'V, V'V, and the path of the positions over that of the velocities
+        self._windows, self.problem = 0, ""
 
     def follow(self, dt: float, sample: FloatArray, last: FloatArray) -> None:
         """Follow a sample (3, n) that came `dt` s after `last` (3, n), which becomes it."""
@@ -239,11 +239,10 @@ class KinematicCheck:
         coarse = window[_STEP] > COARSE and products[2] < FAR_MORE**2 * products[0]
         if not coarse and MOTION**2 <= largest < math.inf:
             self._windows += 1
-            new = 1.0 - min(KEEP, 1.0 - 1.0 / self._windows)
-            self._products += new * (products / largest - self._products)
-            # Where the velocities are nothing, or of another unit, this says nothing.
+            # Where the velocities are nothing, or of another unit, the ratio says nothing.
             ratio = window[_OFF] / max(window[_PATH], float(np.abs(D).sum()), 1e-300)
-            self._to_and_fro += new * (min(ratio, 100.0) - self._to_and_fro)
+            values = np.append(products / largest, min(ratio, 100.0))
+            self._means += max(1.0 - KEEP, 1.0 / self._windows) * (values - self._means)
             self.problem = self._found() if self._windows >= ENOUGH else ""
         self._start_window()
 
@@ -251,11 +250,11 @@ class KinematicCheck:
         self.window[0][:] = self.window[1][:] = 0.0
 
     def _found(self) -> str:
-        DD, DV, VV = self._products
-        if self._to_and_fro > TO_AND_FRO:
+        DD, DV, VV, to_and_fro = self._means
+        if to_and_fro > TO_AND_FRO:
             return (
-                f"the positions go to and fro by {self._to_and_fro:.0f} times what the arm moves: expected the samples "
-                "of one arm; two robots on one topic?"
+                f"the positions go to and fro by {to_and_fro:.0f} times what the arm moves: expected the samples of "
+                "one arm; two robots on one topic?"
             )
         if DD - 2.0 * DV + VV < MISFIT * (DD + VV):
             return ""
