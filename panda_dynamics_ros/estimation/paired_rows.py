@@ -38,17 +38,13 @@ ROW_S, LEAST_ROWS = 0.2, 5
 STILL_SPEED, MOVING_SPEED = 0.03, 0.3
 """rad/s, norm of dq below which the arm is at rest, and above which all time counts as motion."""
 SLOW_SPEED = 0.05  # rad/s, of a joint, below which its friction may be anything up to that in motion
-PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2
-"""rad/s, speed of all joints during a pause, and its least length."""
-POSTURE, VELOCITY = 0.02, 0.1
-"""rad, rad/s: differences that count alike in the alignment."""
+PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2  # rad/s, speed of all joints during a pause, and its least length
+POSTURE, VELOCITY = 0.02, 0.1  # rad, rad/s: differences that count alike in the alignment
 LARGEST_POSTURE, LARGEST_VELOCITY = 0.1, 0.3
 """rad, rad/s: beyond these in a joint, moments are not those of one motion. A loaded arm sags by some hundredths."""
 LEAST_STEP = 1e-4  # rad from row to row, below which the arm does not move
-FAR = 1e3
-"""Cost of a pair of rows at most, so that what one of two runs has before and after the motion is passed over."""
-MISMATCH_SHARE = 0.2
-"""Part of a run that may differ from the motion of another before the pair is refused."""
+FAR = 1e3  # cost of a pair of rows at most, so that what one of two runs has before and after the motion is passed over
+MISMATCH_SHARE = 0.2  # part of a run that may differ from the motion of another before the pair is refused
 
 
 @dataclass(frozen=True, eq=False)

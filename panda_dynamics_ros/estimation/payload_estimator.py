@@ -168,7 +168,6 @@ class PayloadEstimator:
         self._gain = self._phi.start + place, sigma
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
-        self._plausibility = PlausibilityCheck(robot, o)
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
         self._detector = ChangeDetector(*known, self._force)
@@ -180,7 +179,7 @@ class PayloadEstimator:
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
         self.validator, self._tare = SampleValidator(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
-        self._plausibility.restart()
+        self._plausibility = PlausibilityCheck(self.robot, self.options)
         self._stamp = -math.inf
         self._forget_all()
         self.estimate = self._published(WAITING)

@@ -20,20 +20,16 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.robot.description import CURRENT, WITHOUT_GRAVITY, RobotDescription
 
 MEMORY = 4.0  # s of motion, exponential
-ENOUGH = 1.0
-"""s of motion before anything is reported: twice the correlation time of an arm's residual."""
+ENOUGH = 1.0  # s of motion before anything is reported: twice the correlation time of an arm's residual
 PERIOD = 0.25  # s of motion between two evaluations
 HOLD = 2.0  # s of motion for which a sentence stays after its last confirmation, and its figures stay the same
 
 CONTRADICTION = 6.0
 """Residual over the arm's own, RMS of all joints, above which causes are sought. The published model leaves 0.8 to 1.2
 on real arms. A person who guides a Panda by hand makes up to 8, for which no cause is found."""
-UNEXPLAINED = 12.0
-"""The same, above which the torques are reported although no cause is found."""
-JOINT_FAULT = 7.0
-"""The same of one joint, above which causes are sought."""
-FAR_BETTER = 0.25
-"""Of the mean square that the model leaves, what another explanation may leave."""
+UNEXPLAINED = 12.0  # the same, above which the torques are reported although no cause is found
+JOINT_FAULT = 7.0  # the same of one joint, above which causes are sought
+FAR_BETTER = 0.25  # of the mean square that the model leaves, what another explanation may leave
 ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
 CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
@@ -58,12 +54,7 @@ class PlausibilityCheck:
     """
 
     def __init__(self, robot: RobotDescription, options: EstimatorOptions) -> None:
-        self._robot, self._options, self._sigma = robot, options, robot.residual.std
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the torques so far."""
-        n = len(self._sigma)
+        self._robot, self._options, self._sigma, n = robot, options, robot.residual.std, robot.n
         # of the measured torque, the model's, the residual, and the residual while nothing touches the arm
         self._cross, self._means, self._squares = np.zeros((n, n)), np.zeros((4, n)), np.zeros((4, n))
         self._motion_s, self._untouched_s, self._due, self._held_until = 0.0, 0.0, ENOUGH, 0.0

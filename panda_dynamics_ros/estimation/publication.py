@@ -31,10 +31,8 @@ TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
 """phi of a body with radii of gyration of 3 cm, at the flange."""
 WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
 """One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass."""
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
-"""Of U, that belong to d, s and c."""
-BETTER, TRIES = 1e-6, 8
-"""Share of the cost that a step has to gain; dampings that are tried for one step."""
+ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # of U, that belong to d, s and c
+BETTER, TRIES = 1e-6, 8  # share of the cost that a step has to gain; dampings that are tried for one step
 COM = slice(1, 4)
 
 

@@ -25,8 +25,7 @@ from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coord
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
-ROW_PERIOD = 0.02
-"""s, of the rows: short beside the filters' 0.1 s."""
+ROW_PERIOD = 0.02  # s, of the rows: short beside the filters' 0.1 s
 
 
 def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **options: float) -> Robot:

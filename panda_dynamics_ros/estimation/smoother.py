@@ -22,8 +22,7 @@ from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-LEAST_MOTION = 0.5
-"""s in motion, below which a segment is too short: about one correlation time of the arm's residual."""
+LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one correlation time of the arm's residual
 
 
 def smooth_payloads(

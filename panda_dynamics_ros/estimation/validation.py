@@ -45,8 +45,7 @@ PERSISTENCE, FAULT = 5, 0.02
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
 REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
 """Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
-STAMP_RESOLUTION = 1e-6
-"""s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
+STAMP_RESOLUTION = 1e-6  # s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart
 
 WINDOW, MOTION = 50, 0.02  # samples; rad or m of the joint that moves most
 LONGEST = 2.0  # s: in a longer one with less motion an offset of dq would count
