@@ -150,7 +150,7 @@ class ArmMemory:
 
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
-    Raises ArgumentError: a number is not finite, or a shape is wrong.
+    Raises ArgumentError: a shape is wrong, or a number is one that no estimator has.
     """
 
     mean: FloatArray
@@ -160,15 +160,10 @@ class ArmMemory:
     def __post_init__(self) -> None:
         size, n = np.size(self.mean), np.size(self.noise_ratio)
         checks.freeze(self, {"mean": (size,), "covariance": (size, size), "noise_ratio": (n,)}, "memory.arm.")
-
-    def check(self, size: int, n: int) -> None:
-        """Raise an ArgumentError if no arm of `n` joints and a state of this size can have learnt it."""
-        checks.exactly(self.mean, (size,), "arm.mean")
-        checks.covariance(self.covariance, size, "arm.covariance")
-        _check_range(checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio"), 1e-3, 30.0, "arm.noise_ratio")
-        _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "arm.mean")
-        _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "arm.covariance")
-        _check_payload(self.mean[:PARAMETERS], "arm.mean", self.covariance[:PARAMETERS, :PARAMETERS], "arm.covariance")
+        _check_range(self.noise_ratio, 1e-3, 30.0, "memory.arm.noise_ratio")
+        _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "memory.arm.mean")
+        _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "memory.arm.covariance")
+        _check_payload(self.covariance, "memory.arm.covariance", self.mean, "memory.arm.mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +173,7 @@ class PayloadMemory:
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector, relative to the tare.
     tare: (10,), what counts as no payload.
     arm: what was learnt about the arm, if it is known.
-    Raises ArgumentError: a number is not finite, or a shape is wrong.
+    Raises ArgumentError: a shape is wrong, or a number is one that no estimator has: the filter would keep it.
     """
 
     vector: FloatArray
@@ -189,21 +184,16 @@ class PayloadMemory:
     def __post_init__(self) -> None:
         shapes = {"vector": (PARAMETERS,), "covariance": (PARAMETERS, PARAMETERS), "tare": (PARAMETERS,)}
         checks.freeze(self, shapes, "memory.")
-
-    def check(self) -> None:
-        """Raise an ArgumentError if no payload and no estimator has such numbers: the filter would keep them."""
-        checks.covariance(self.covariance, PARAMETERS, "memory.covariance")
-        for name in ("vector", "tare"):
-            _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")
-        if self.arm is not None:
-            self.arm.check(len(self.arm.mean), len(self.arm.noise_ratio))
+        _check_payload(self.covariance, "memory.covariance", self.vector, "memory.vector")
+        _check_range(self.tare, -100.0, 100.0, "memory.tare")
 
 
-def _check_payload(vector: FloatArray, name: str, covariance: FloatArray, covariance_name: str) -> None:
-    """Refuse a payload (10,), kg, kg m, kg m^2, and its covariance, that no arm has measured."""
-    _check_range(vector, -100.0, 100.0, name)
+def _check_payload(covariance: FloatArray, name: str, mean: FloatArray, mean_name: str) -> None:
+    """Refuse a covariance that is none, and a payload (the first ten entries) that no arm has measured."""
+    checks.covariance(covariance, len(mean), name)
+    _check_range(mean[:PARAMETERS], -100.0, 100.0, mean_name)
     # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
-    _check_range(np.linalg.eigvalsh(covariance), 1e-14, 1e4, covariance_name)
+    _check_range(np.linalg.eigvalsh(covariance[:PARAMETERS, :PARAMETERS]), 1e-14, 1e4, name)
 
 
 def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:

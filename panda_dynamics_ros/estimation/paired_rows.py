@@ -90,8 +90,8 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
     samples = prepare([measured], from_positions=True)
     q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
-    arm = inverse_dynamics(robot, q, dq, ddq) + friction_torques(robot, dq) + robot.felt_rotor_inertia * ddq
-    left = samples.tau - arm
+    left = samples.tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq)
+    left -= robot.felt_rotor_inertia * ddq
     regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
     speed = np.linalg.norm(dq, axis=1)
     moving = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
@@ -131,13 +131,9 @@ def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
 
     Raises DataError: the motions differ, or have next to nothing in common; the message names the worst joint.
     """
-    first, found, common = runs[0], [runs[0]], np.ones(len(runs[0].stamp), dtype=bool)
-    for run in runs[1:]:
-        other, same = aligned(first, run)
-        found.append(other)
-        common &= same
-    places, last = [], -np.inf
-    for k in np.flatnonzero(common):
+    first, places, last = runs[0], [], -np.inf
+    others, same = zip(*(aligned(first, run) for run in runs[1:]), strict=True)
+    for k in np.flatnonzero(np.all(same, axis=0)):
         if first.still[k] or first.stamp[k] - last >= ROW_S - 1e-6:
             places.append(k)
             last = first.stamp[k]
@@ -146,7 +142,7 @@ def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
         raise DataError(
             f"{names}: expected {LEAST_ROWS * ROW_S:g} s of one motion in all runs, got {ROW_S * len(places):.1f} s"
         )
-    return [run.at(np.array(places)) for run in found]
+    return [run.at(np.array(places)) for run in (first, *others)]
 
 
 def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.bool_]]:

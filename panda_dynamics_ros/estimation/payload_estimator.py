@@ -228,12 +228,12 @@ class PayloadEstimator:
 
         The disturbance starts from its prior, and so does what is known of the arm, unless `memory.arm` brings it.
 
-        Raises ArgumentError: no estimator has such numbers, or `memory.arm` belongs to another arm.
+        Raises ArgumentError: `memory.arm` belongs to another arm.
         """
-        memory.check()
         arm, known = memory.arm, self._theta_and_phi
         if arm is not None:
-            arm.check(len(known), self.robot.n)
+            checks.exactly(arm.mean, known.shape, "arm.mean")
+            checks.exactly(arm.noise_ratio, (self.robot.n,), "arm.noise_ratio")
         self.reset()
         self._tare = memory.tare.copy()
         self._state.mean[THETA], self._state.covariance[THETA, THETA] = memory.vector, memory.covariance
@@ -250,8 +250,9 @@ class PayloadEstimator:
         state = self._present
         known = self._theta_and_phi
         P = state.covariance[np.ix_(known, known)]
-        arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
-        return PayloadMemory(state.mean[THETA], state.covariance[THETA, THETA], self._tare, arm)
+        P = 0.5 * (P + P.T)  # rounding in `correct` is not symmetric
+        arm = ArmMemory(state.mean[known], P, self._noise.ratio)
+        return PayloadMemory(state.mean[THETA], P[THETA, THETA], self._tare, arm)
 
     @property
     def arm_errors(self) -> ArmErrors:

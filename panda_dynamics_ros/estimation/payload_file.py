@@ -77,11 +77,9 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
         arm = None if memory.get("arm") is None else _arm_of(memory["arm"])
-        restored = PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
-        restored.check()
+        return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
-    return restored
 
 
 def _arm_of(content: object) -> ArmMemory:
