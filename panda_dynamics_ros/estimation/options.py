@@ -172,14 +172,14 @@ def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -
     return vector, slope @ covariance[:4, :4] @ slope.T + np.diag(std**2)
 
 
-def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_covariance: FloatArray) -> str:
+def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_std: FloatArray) -> str:
     """One sentence, if the declared shape is not that of the payload; else empty.
 
     Its density is that of no material, or its inertia contradicts the data: the information of the data alone,
     L = P^-1 - P0^-1, tells how far the nearest vector with this shape is, (theta - theta_s)' L (theta - theta_s),
     where mass and first moments are chosen best. The prior of the inertia has no say.
 
-    mean (10,), covariance (10, 10): of the estimate. prior_covariance: (10, 10), diagonal; its mean is zero.
+    mean (10,), covariance (10, 10): of the estimate. prior_std: (10,), of the prior, whose mean is zero.
     """
     mass, std = float(mean[0]), float(np.sqrt(covariance[0, 0]))
     if mass < 3.0 * std:
@@ -189,12 +189,11 @@ def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_
             f'shape "{shape}" and {mass:.2f} kg are {mass / shape.volume:.2g} kg/m3, the density of no payload: '
             "expected sizes in m; correct it, or leave it out"
         )
-    scale = np.sqrt(prior_covariance.diagonal())
-    information = np.linalg.inv(covariance / np.outer(scale, scale))
+    information = np.linalg.inv(covariance / np.outer(prior_std, prior_std))
     L = information - np.eye(len(mean))
     told, directions = np.linalg.eigh(0.5 * (L + L.T))
-    shaped, slope = (values.T / scale for values in _with_shape(mean, shape))
-    left = information @ (mean / scale) - L @ shaped
+    shaped, slope = (values.T / prior_std for values in _with_shape(mean, shape))
+    left = information @ (mean / prior_std) - L @ shaped
     along, free = directions.T[told > _TOLD] @ left, slope @ left
     misfit = float(along**2 @ (1.0 / told[told > _TOLD]) - free @ np.linalg.pinv(slope @ L @ slope.T) @ free)
     if misfit < _MISFIT:

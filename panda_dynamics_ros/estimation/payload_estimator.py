@@ -629,8 +629,8 @@ class PayloadEstimator:
         std = math.sqrt(state.covariance[0, 0])
         of_shape = ""
         if self.shape is not None:
-            prior = np.diag(self.options.prior_std**2)
-            of_shape = shape_problem(self.shape, state.mean[THETA], state.covariance[THETA, THETA], prior)
+            theta = state.mean[THETA], state.covariance[THETA, THETA]
+            of_shape = shape_problem(self.shape, *theta, self.options.prior_std)
         from_start = self._last is None and self._detector.pending is None
         self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
