@@ -96,12 +96,6 @@ class EstimatorOptions(PositiveOptions):
         m = self.mass_std
         return checks.read_only(np.array([m, *[m * self.com_std] * 3, *[self.inertia_std] * 6]))
 
-    @cached_property
-    def identified_variance(self) -> FloatArray:
-        """Variances (10,) below which a parameter is identifiable: a ninth of those of a body at `com_std`."""
-        m, c = self.mass_std, self.com_std
-        return checks.read_only((np.array([m, *[m * c] * 3, *[m * c * c] * 6]) / 3.0) ** 2)
-
 
 @dataclass(frozen=True)
 class Shape:

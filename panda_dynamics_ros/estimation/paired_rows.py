@@ -14,7 +14,7 @@ rows the moment is the one at which the postures are nearest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ RATE_HZ, MOST_ROWS = 50.0, 7_000
 """Rows per second; fewer where a run would have more rows than these: the alignment needs two bytes for each pair."""
 ROW_S, LEAST_ROWS = 0.2, 5
 """s between the rows that are compared, and how many there must be. Nearer ones share what the low-pass spreads."""
-STILL_SPEED, MOVING_SPEED = 0.03, 0.3
-"""rad/s, norm of dq below which the arm is at rest, and above which all time counts as motion."""
+STILL_SPEED, MOVING_SPEED = 0.03, 0.3  # rad/s, norm of dq below which the arm rests, above which all time is motion
 SLOW_SPEED = 0.05  # rad/s, of a joint, below which its friction may be anything up to that in motion
 PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2  # rad/s, speed of all joints during a pause, and its least length
 POSTURE, VELOCITY = 0.02, 0.1  # rad, rad/s: differences that count alike in the alignment
@@ -47,39 +46,32 @@ FAR = 1e3  # cost of a pair of rows at most, so that what one of two runs has be
 MISMATCH_SHARE = 0.2  # part of a run that may differ from the motion of another before the pair is refused
 
 
-@dataclass(frozen=True, eq=False)
 class RunRows:
     """K rows of one run, low-passed.
 
+    table: (K, ..), the columns of what follows, side by side; n: joints.
+
     name: of the recording. begin: s, its first stamp.
-    stamp: (K,), s. q, dq: (K, n), rad, rad/s. Y: (K, n, 10) and y: (K, n), N m.
-    motion: (K,), s in motion since the run's begin; while the arm stands still its error stays the same.
+    stamp: (K,), s. motion: (K,), s in motion since the run's begin: at standstill the arm's error stays the same.
+    q, dq: (K, n), rad, rad/s. Y: (K, n, 10) and y: (K, n), N m.
     slowness: (K, n), how near to standstill each joint is, from 0 to 1.
+    still: (K,), whether a row is a pause.
     """
 
-    name: str
-    begin: float
-    stamp: FloatArray
-    q: FloatArray
-    dq: FloatArray
-    Y: FloatArray
-    y: FloatArray
-    motion: FloatArray
-    slowness: FloatArray
-
-    @property
-    def still(self) -> NDArray[np.bool_]:
-        """(K,), whether a row is a pause."""
-        return np.asarray(np.abs(self.dq).max(axis=1) < PAUSE)
+    def __init__(self, name: str, begin: float, table: FloatArray, n: int) -> None:
+        self.name, self.begin, self._table = name, begin, table
+        self.stamp, self.motion = table[:, :2].T
+        places = np.cumsum([2, n, n, n * PARAMETERS, n])
+        self.q, self.dq, Y, self.y, self.slowness = np.split(table, places, axis=1)[1:]
+        self.Y, self.still = Y.reshape(-1, n, PARAMETERS), np.abs(self.dq).max(axis=1) < PAUSE
 
     def at(self, place: FloatArray | NDArray[np.intp]) -> RunRows:
         """Rows between rows, by linear interpolation at the row numbers `place` (N,)."""
         before = np.clip(np.floor(place).astype(np.intp), 0, max(len(self.stamp) - 2, 0))
         after = np.minimum(before + 1, len(self.stamp) - 1)
-        share = np.clip(place - before, 0.0, 1.0)
-        columns = (getattr(self, field.name) for field in fields(self)[2:])
-        shares = ((x, share.reshape(-1, *[1] * (x.ndim - 1))) for x in columns)
-        return RunRows(self.name, self.begin, *((1.0 - s) * x[before] + s * x[after] for x, s in shares))
+        share = np.clip(place - before, 0.0, 1.0)[:, None]
+        table = (1.0 - share) * self._table[before] + share * self._table[after]
+        return RunRows(self.name, self.begin, table, self.q.shape[1])
 
 
 def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
@@ -110,9 +102,8 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
             f"{data.source}: expected {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
         )
     table = _pauses_averaged(np.concatenate(rows), slice(2 + n, 2 + 2 * n))
-    stamp, motion, q, dq, Y, y, slowness = np.split(table, np.cumsum([1, 1, n, n, n * PARAMETERS, n]), axis=1)
-    Y, slowness = Y.reshape(-1, n, PARAMETERS), np.clip(slowness, 0.0, 1.0)
-    return RunRows(data.source, float(data.stamp[0]), stamp[:, 0], q, dq, Y, y, motion[:, 0], slowness)
+    table[:, -n:] = np.clip(table[:, -n:], 0.0, 1.0)
+    return RunRows(data.source, float(data.stamp[0]), table, n)
 
 
 def _pauses_averaged(table: FloatArray, velocities: slice) -> FloatArray:

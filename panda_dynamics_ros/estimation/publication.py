@@ -27,13 +27,12 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, with_
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MASS = 1e-3  # kg: what is published as no payload
-TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
-"""phi of a body with radii of gyration of 3 cm, at the flange."""
+TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])  # phi: radii of gyration of 3 cm, at the flange
 WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
 """One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass."""
 ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # of U, that belong to d, s and c
 BETTER, TRIES = 1e-6, 8  # share of the cost that a step has to gain; dampings that are tried for one step
-COM = slice(1, 4)
+COM, ORDER = slice(1, 4), np.repeat((0.0, 1.0, 2.0), (1, 3, 6))  # places of m c; powers of a length in each entry
 
 
 @compiled
@@ -182,13 +181,13 @@ def published_estimate(
 
 
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
-    """Which of the ten parameters (10 booleans) the data has narrowed to a third of their prior standard deviation.
+    """Which of the ten parameters (10 booleans) the data has narrowed to a third of those of a body at `com_std`.
 
     For the first moments m c that is asked of the centre of mass, which is what is shown: a light payload has a small
     m c wherever its centre of mass is. The covariance leaves offsets and the arm's other errors free.
     """
-    variance = covariance.diagonal()
-    flags, mass = variance < options.identified_variance, float(vector[0])
+    variance, mass = covariance.diagonal(), float(vector[0])
+    flags = variance < (options.mass_std * options.com_std**ORDER / 3.0) ** 2
     if mass**2 < variance[0]:
         flags[COM] = False
     else:

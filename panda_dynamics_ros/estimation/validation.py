@@ -26,8 +26,7 @@ from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG = "outside joint limits", "velocity beyond limits", "torque beyond limits"
 JUMP, VELOCITY_JUMP, TORQUE_JUMP = "position jump", "velocity jump", "torque jump"
-IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
-"""Reasons for which `SampleGate` refuses a sample."""
+IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)  # for which `SampleGate` refuses a sample
 _QUANTITIES = (
     ("q", "rad", OUTSIDE_LIMITS, JUMP),
     ("dq", "rad/s", TOO_FAST, VELOCITY_JUMP),
@@ -43,8 +42,7 @@ STEP_SHARE, STEP_TIME = 0.3, 0.1
 which the low-pass filters would show as a payload for 0.1 s."""
 PERSISTENCE, FAULT = 5, 0.02
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
-REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
-"""Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
+REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0  # share of so many last samples whose refusal is no single fault
 STAMP_RESOLUTION = 1e-6  # s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart
 
 WINDOW, MOTION = 50, 0.02  # samples; rad or m of the joint that moves most
