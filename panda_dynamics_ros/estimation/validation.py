@@ -154,8 +154,7 @@ class SampleGate:
             (LIMIT_FACTOR * v, v / STOP_TIME, tau / STEP_TIME),
         ])  # fmt: skip
         self.stamp, self.last = -math.inf, np.full((3, n), math.nan)
-        self._refused_at, self._refused = -math.inf, self.last
-        self._agreeing, self._agree_since = 0, -math.inf
+        self._agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
@@ -170,7 +169,7 @@ class SampleGate:
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
-        self.stamp, self._agreeing = stamp, 0
+        self.stamp, self._agreeing = stamp, []
 
     def examine(self, stamp: float, sample: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
@@ -180,14 +179,13 @@ class SampleGate:
         dt = stamp - self.stamp
         which = beyond(sample, self.last, self.most, abs(dt))
         if which < 2 and dt > 0.0:
-            since = stamp - self._refused_at
-            if self._agreeing == 0 or (since > 0.0 and beyond(sample, self._refused, self.most, since) < 2):
-                self._agreeing, self._agree_since = 0, stamp
-            self._agreeing += 1
-            self._refused_at, self._refused = stamp, sample
-            if self._agreeing < PERSISTENCE or stamp - self._agree_since < FAULT:
+            before, like = self._agreeing[-1] if self._agreeing else (stamp, sample)
+            if stamp > before and beyond(sample, like, self.most, stamp - before) < 2:
+                self._agreeing = []
+            self._agreeing.append((stamp, sample))
+            if len(self._agreeing) < PERSISTENCE or stamp - self._agreeing[0][0] < FAULT:
                 raise self._refusal(which, sample, dt)
-        self._agreeing = 0
+        self._agreeing = []
         if which == 2 and not torques_step:
             raise self._refusal(which, sample, abs(dt))
 
