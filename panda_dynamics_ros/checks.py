@@ -64,8 +64,8 @@ def exactly(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
 def covariance(value: ArrayLike, size: int, name: str) -> FloatArray:
     """`value` as a finite symmetric positive definite array (size, size)."""
     P = exactly(value, (size, size), name)
-    asymmetry = np.abs(P - P.T).max()
-    if asymmetry > 1e-9 * np.abs(P).max():
+    asymmetry = np.abs(P - P.T).max(initial=0.0)
+    if asymmetry > 1e-9 * np.abs(P).max(initial=0.0):
         raise ArgumentError(f"{name}: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
     try:
         np.linalg.cholesky(P)

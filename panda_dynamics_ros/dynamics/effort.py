@@ -34,14 +34,14 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
 
 
 def link_side_sample(
-    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, effort: ArrayLike
+    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, effort: ArrayLike, *count: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, dq and tau (n,) of one sample, checked, with tau from the effort.
+    """q, dq and tau (n,) of one sample, (N, n) of a `count` of N, checked, with tau from the effort.
 
-    Raises ArgumentError: an argument is not finite, or not of shape (n,).
+    Raises ArgumentError: an argument is not finite, or of another shape.
     """
     sample: Any = q, dq, effort
-    if not (is_one_state(robot, sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
+    if count or not (is_one_state(robot, sample) and finite_sample(*sample)):  # the short way for calls at 1 kHz
         named = {"q": q, "dq": dq, "tau": effort}
-        sample = tuple(checks.for_kernel(checks.exactly(x, (robot.n,), name)) for name, x in named.items())
+        sample = tuple(checks.for_kernel(checks.exactly(x, (*count, robot.n), name)) for name, x in named.items())
     return sample if robot.effort == MEASURED else (*sample[:2], link_side_torques(robot, sample[0], sample[2]))

@@ -13,7 +13,7 @@ from panda_dynamics_ros.estimation.estimate import SmoothedHistory as SmoothedHi
 from panda_dynamics_ros.estimation.external_torques import ContactWrench as ContactWrench
 from panda_dynamics_ros.estimation.external_torques import contact_wrench as contact_wrench
 from panda_dynamics_ros.estimation.options import EstimatorOptions as EstimatorOptions
+from panda_dynamics_ros.estimation.options import Shape as Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator as PayloadEstimator
-from panda_dynamics_ros.estimation.prior_knowledge import Shape as Shape
 from panda_dynamics_ros.estimation.residual_fit import learn_residual as learn_residual
 from panda_dynamics_ros.estimation.smoother import smooth_payloads as smooth_payloads

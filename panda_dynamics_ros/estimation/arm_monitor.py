@@ -17,15 +17,14 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample, link_side_torques
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation.contact import Contact, ContactDetector
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate
 from panda_dynamics_ros.estimation.external_torques import ContactWrench, contact_wrench
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
-from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.prior_knowledge import Shape
 from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleValidator, without_gaps
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
@@ -164,9 +163,7 @@ class ArmMonitor:
         """
         stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
         shape = (len(stamps), self.robot.n)
-        named = (("q", q), ("dq", dq), ("tau", tau))
-        q, dq, effort = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
-        tau = checks.for_kernel(link_side_torques(self.robot, q, effort))
+        q, dq, tau = link_side_sample(self.robot, q, dq, tau, len(stamps))
         found = ArmRows(np.empty(shape), np.empty(shape), np.empty(shape), [], [])
         for first in range(0, len(stamps), BLOCK):
             part = slice(first, first + BLOCK)

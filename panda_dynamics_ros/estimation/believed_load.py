@@ -2,22 +2,21 @@
 """The load that Franka's own model contains, from a recording with its external torques.
 
 tau_J - tau_ext_hat_filtered is the torque of Franka's model: of the arm, the end effector that is set in Desk, and
-the load of `setLoad`. What our model of the arm leaves of it is the torque of end effector and load, unless the end
-effector is part of our model. With low-pass filters F (see `regression`), offsets o of the joints by which the two
-models differ, and white noise e,
+the load of `setLoad`. What our model leaves of it is that of the load, and of an end effector that our model does not
+have. With low-pass filters F (see `regression`), offsets o by which the two models differ, and white noise e,
 
     F[tau_J - tau_ext - arm] = F[Y] theta + o + e,
 
 solved by weighted least squares with priors of theta and o. Friction has no part in it: Franka's model has none.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.estimate import com_covariance
-from panda_dynamics_ros.estimation.regression import ARM, COLUMNS, recorded_rows
+from panda_dynamics_ros.estimation.regression import ARM, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 
 BANDWIDTH = 1.0  # Hz: well below that of tau_ext_hat_filtered, whose own delay then hardly matters
@@ -30,21 +29,17 @@ LEAST_ROWS = 20
 MAX_GAP = 0.5  # s
 
 
-@dataclass(frozen=True, eq=False)
-class BelievedLoad:
+class BelievedLoad(NamedTuple):
     """What Franka's model carries beyond our model of the arm, with standard deviations.
 
     mass, mass_std: kg.
     com, com_std: (3,), m, in the flange frame; std is infinite in effect (metres) where the mass is small.
-    start, end: s, stamps of the samples that it is from.
     """
 
     mass: float
     mass_std: float
     com: FloatArray
     com_std: FloatArray
-    start: float
-    end: float
 
 
 def believed_load(
@@ -59,21 +54,19 @@ def believed_load(
     n, model = robot.n, tau - tau_ext
     k = np.isfinite(model).all(axis=1)
     found = recorded_rows(robot.without_friction(), stamp[k], q[k], dq[k], model[k], BANDWIDTH, ROW, MAX_GAP)
-    rows = np.array([filtered.copy() for _, _, filtered in found]).reshape(-1, n, COLUMNS)
+    rows = [np.hstack((filtered[:, : ARM + 1], np.eye(n))) for _, _, filtered in found]
     if len(rows) < LEAST_ROWS:
         return None
-    torques = rows[..., ARM]
-    A = np.concatenate([rows[..., :ARM], np.broadcast_to(np.eye(n), (len(rows), n, n))], axis=2)
+    A, torques = np.delete(rows, ARM, axis=2), np.array(rows)[..., ARM]
     prior = np.diag(np.concatenate([PRIOR, np.full(n, MODEL_OFFSET)]) ** -2.0)
     variance = np.full(n, MODEL_OFFSET**2)
     for _ in range(3):  # until the joints' noise and the solution agree
-        weight = ROW / CORRELATION / variance
-        information = np.einsum("kji,j,kjl->il", A, weight, A) + prior
-        theta = np.linalg.solve(information, np.einsum("kji,j,kj->i", A, weight, torques))
+        weighted = A * (ROW / CORRELATION / variance)[:, None]
+        covariance = np.linalg.inv(np.einsum("kji,kjl->il", weighted, A) + prior)
+        theta = covariance @ np.einsum("kji,kj->i", weighted, torques)
         variance = np.maximum(((torques - A @ theta) ** 2).mean(axis=0), 1e-4 * MODEL_OFFSET**2)
-    covariance = np.linalg.inv(information)
     mass = max(float(theta[0]), 1e-3)
     com = theta[1:4] / mass
     com_std = np.sqrt(np.diag(com_covariance(mass, com, covariance)))
     mass_std = float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS))
-    return BelievedLoad(float(theta[0]), mass_std, com, com_std, float(stamp[0]), float(stamp[-1]))
+    return BelievedLoad(float(theta[0]), mass_std, com, com_std)

@@ -138,9 +138,7 @@ class PayloadEstimate:
 def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> FloatArray:
     """Covariance (3, 3), m^2, of a centre of mass, to first order: d c = (d(m c) - c dm) / m.
 
-    mass: kg, above zero.
-    com: (3,), m.
-    covariance: (10, 10), of the inertial vector (m, m c, ..) about the origin of `com`.
+    mass: kg, above zero. com: (3,), m. covariance: (10, 10), of the inertial vector about the origin of `com`.
     """
     slope = np.column_stack((-com, np.eye(3))) / mass
     return np.asarray(slope @ covariance[:4, :4] @ slope.T)
@@ -152,7 +150,7 @@ class ArmMemory:
 
     mean: (10 + m,), of the payload and the errors of the arm's model. covariance: (10 + m, 10 + m), of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
-    Raises ArgumentError: a number is not finite, or a shape is wrong.
+    Raises ArgumentError: a shape is wrong, or a number is one that no estimator has.
     """
 
     mean: FloatArray
@@ -162,18 +160,10 @@ class ArmMemory:
     def __post_init__(self) -> None:
         size, n = np.size(self.mean), np.size(self.noise_ratio)
         checks.freeze(self, {"mean": (size,), "covariance": (size, size), "noise_ratio": (n,)}, "memory.arm.")
-
-    def check(self, size: int, n: int) -> None:
-        """Whether it is the memory of an arm of `n` joints and a state of this size, and one that an arm can have.
-
-        Raises ArgumentError: it is not.
-        """
-        checks.exactly(self.mean, (size,), "arm.mean")
-        checks.covariance(self.covariance, size, "arm.covariance")
-        _check_range(checks.exactly(self.noise_ratio, (n,), "arm.noise_ratio"), 1e-3, 30.0, "arm.noise_ratio")
-        _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "arm.mean")
-        _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "arm.covariance")
-        _check_payload(self.mean[:PARAMETERS], "arm.mean", self.covariance[:PARAMETERS, :PARAMETERS], "arm.covariance")
+        _check_range(self.noise_ratio, 1e-3, 30.0, "memory.arm.noise_ratio")
+        _check_range(self.mean[PARAMETERS:], -30.0, 30.0, "memory.arm.mean")
+        _check_range(self.covariance.diagonal()[PARAMETERS:], 1e-9, 30.0, "memory.arm.covariance")
+        _check_payload(self.covariance, "memory.arm.covariance", self.mean, "memory.arm.mean")
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +173,7 @@ class PayloadMemory:
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector, relative to the tare.
     tare: (10,), what counts as no payload.
     arm: what was learnt about the arm, if it is known.
-    Raises ArgumentError: a number is not finite, or a shape is wrong.
+    Raises ArgumentError: a shape is wrong, or a number is one that no estimator has: the filter would keep it.
     """
 
     vector: FloatArray
@@ -194,24 +184,16 @@ class PayloadMemory:
     def __post_init__(self) -> None:
         shapes = {"vector": (PARAMETERS,), "covariance": (PARAMETERS, PARAMETERS), "tare": (PARAMETERS,)}
         checks.freeze(self, shapes, "memory.")
-
-    def check(self) -> None:
-        """Refuse numbers that no payload and no estimator has: the filter would keep them.
-
-        Raises ArgumentError: there are such.
-        """
-        checks.covariance(self.covariance, PARAMETERS, "memory.covariance")
-        for name in ("vector", "tare"):
-            _check_payload(getattr(self, name), f"memory.{name}", self.covariance, "memory.covariance")
-        if self.arm is not None:
-            self.arm.check(len(self.arm.mean), len(self.arm.noise_ratio))
+        _check_payload(self.covariance, "memory.covariance", self.vector, "memory.vector")
+        _check_range(self.tare, -100.0, 100.0, "memory.tare")
 
 
-def _check_payload(vector: FloatArray, name: str, covariance: FloatArray, covariance_name: str) -> None:
-    """Refuse a payload (10,), kg, kg m, kg m^2, and its covariance, that no arm has measured."""
-    _check_range(vector, -100.0, 100.0, name)
+def _check_payload(covariance: FloatArray, name: str, mean: FloatArray, mean_name: str) -> None:
+    """Refuse a covariance that is none, and a payload (the first ten entries) that no arm has measured."""
+    checks.covariance(covariance, len(mean), name)
+    _check_range(mean[:PARAMETERS], -100.0, 100.0, mean_name)
     # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
-    _check_range(np.linalg.eigvalsh(covariance), 1e-14, 1e4, covariance_name)
+    _check_range(np.linalg.eigvalsh(covariance[:PARAMETERS, :PARAMETERS]), 1e-14, 1e4, name)
 
 
 def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:

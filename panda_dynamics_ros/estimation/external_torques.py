@@ -11,24 +11,20 @@ filters. A known payload theta is accounted for by its own filtered regressor, r
 after a change of theta the torques are at once those of an arm that has always carried the new payload.
 
 With tau_ext = J^T F + e, e of the residual's covariance R and a wide prior covariance P of F, the most probable
-wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase; the
-pseudo-inverse of J^T weighted by R^-1 is its limit for an infinite prior)
+wrench and its covariance are (Haddadin, De Luca, Albu-Schaeffer, T-RO 2017, identification phase)
 
     C = (P^-1 + J R^-1 J^T)^-1,    F = C J R^-1 tau_ext.
 
-Near a singularity the pseudo-inverse turns noise into forces of thousands of newtons. Here the part of the wrench that
-does not load the joints stays at zero, with the prior's uncertainty, and `observable` says so.
+Their limit for an infinite prior, the weighted pseudo-inverse of J^T, turns noise into forces of thousands of newtons
+near a singularity. Here the part of the wrench that does not load the joints stays at zero, and `observable` says so.
 
-A contact on link i loads no joint beyond i (the same, isolation), so the last significantly loaded joint indicates the
-link where forces are strong and load every joint up to it. Weak forces need the evidence of all joints. Let a force of
-size f in any direction act at a distance of about l from the link's centre of mass. The joint torques that it causes
-have the covariance
+A contact on link i loads no joint beyond i (the same, isolation). Weak forces need the evidence of all joints: a force
+of size f in any direction, about l away from the link's centre of mass with its linear and angular Jacobian, causes
+joint torques of the covariance
 
-    P_i = f^2 (Jv_i' Jv_i + l^2 Jw_i' Jw_i),
+    P_i = f^2 (Jv_i' Jv_i + l^2 Jw_i' Jw_i).
 
-with the linear and angular Jacobian of the centre of mass. The torque steps e, with their own covariance
-R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over several f, whose size is unknown. What is mounted on
-the last link may be touched, too: a second place on it is the frame `ee`.
+The torque steps e, of covariance R = diag(std^2), have the evidence N(e; 0, R + P_i), summed over several f.
 """
 
 from dataclasses import dataclass
@@ -46,7 +42,6 @@ FORCE_STD, MOMENT_STD = 100.0, 20.0
 """N and N m, at one sigma: wide for forces of people and tools. With a residual of .3 N m and a lever of .3 m the prior
 reduces a force by 1 / 10^4."""
 _PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
-_PRIOR_INFORMATION = np.diag(_PRIOR_STD**-2.0)
 FORCES = np.array([2.0, 6.0, 20.0, 60.0])  # N: from the smallest detectable force, each three times the one before
 LEVER = 0.06  # m: a link's radius
 
@@ -88,20 +83,20 @@ def contact_wrench(
     J, external = jacobian(robot, q), checks.trailing(external, (robot.n,), "external")
     variance = robot.residual.std**2 * (DRIFT**2 + (1.0 - DRIFT**2) * unexplained)
     weighted = J / variance[..., None, :]
-    covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + _PRIOR_INFORMATION)
+    covariance = np.linalg.inv(weighted @ J.swapaxes(-1, -2) + np.diag(_PRIOR_STD**-2.0))
     return ContactWrench((covariance @ (weighted @ external[..., None]))[..., 0], covariance)
 
 
 def touched_link(robot: RobotDescription, q: FloatArray, torques: FloatArray, std: FloatArray) -> int:
-    """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad."""
+    """1..n: the most probable link for torque steps (n,), N m, of standard deviation `std`, at q (n,), rad.
+
+    What is mounted on the last link belongs to it.
+    """
     return min(int(np.argmax(link_evidence(robot, q, torques, std))) + 1, robot.n)
 
 
 def link_evidence(robot: RobotDescription, q: FloatArray, torques: FloatArray, std: FloatArray) -> FloatArray:
-    """log sum_f N(e; 0, R + P) of each link and of the end effector (n + 1,), up to a constant; see `touched_link`.
-
-    Each link's centre of mass stands for its place.
-    """
+    """log sum_f N(e; 0, R + P) of each link and of the end effector (n + 1,), up to a constant; see `touched_link`."""
     J = np.stack([*(com_jacobian(robot, q, link + 1) for link in range(robot.n)), jacobian(robot, q, "ee")])
     covariance = FORCES[:, None, None, None] ** 2 * force_covariance(J, LEVER) + np.diag(std**2)
     L = np.linalg.cholesky(covariance)  # (sizes, places, n, n)

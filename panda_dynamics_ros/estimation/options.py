@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the estimators: positive numbers with defaults, given as keyword arguments."""
+"""What a user may say to an estimator: options, and the mass or shape of a payload.
 
+Mass and shape are applied to the published estimate only and not fed back into the filter: if they are wrong, they
+affect what is published while they are set, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TypeVar
@@ -10,8 +17,22 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 Options = TypeVar("Options", bound="PositiveOptions")
+
+_MASS_STD = 1e-3  # of a known mass: a kitchen scale's
+_SHAPE_STD = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
+_DENSITIES = (3.0, 23e3)  # kg/m^3: less than packaging foam, as much as osmium
+_MISFIT = 25.0  # chi-square of six, the freedom of the inertia; delays of 30 ms reach 22
+_TOLD = 0.1  # information, in units of the prior's, below which the data tells nothing in a direction
+_FORMS = {
+    "box": ("LX LY LZ", (0, 1, 2), (12.0, 12.0, 12.0), 1.0),
+    "cylinder": ("RADIUS HEIGHT", (0, 0, 1), (4.0, 4.0, 12.0), math.pi),
+    "sphere": ("RADIUS", (0, 0, 0), (5.0, 5.0, 5.0), 4.0 / 3.0 * math.pi),
+}
+"""Sizes in words; which of them counts along x, y and z; its square over the second moment per kg; volume over the
+product of the three."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +55,7 @@ class PositiveOptions:
         Raises ArgumentError: one of them is unknown, or its value is not a positive number.
         """
         known = [field.name for field in fields(cls)]
-        unknown = sorted(set(options) - set(known))
-        if unknown:
+        if unknown := sorted(set(options) - set(known)):
             raise ArgumentError(f"options: expected any of {', '.join(known)}, got {', '.join(unknown)}")
         return cls(**options)
 
@@ -76,8 +96,112 @@ class EstimatorOptions(PositiveOptions):
         m = self.mass_std
         return checks.read_only(np.array([m, *[m * self.com_std] * 3, *[self.inertia_std] * 6]))
 
-    @cached_property
-    def identified_variance(self) -> FloatArray:
-        """Variances (10,) below which a parameter is identifiable: a ninth of those of a body at `com_std`."""
-        m, c = self.mass_std, self.com_std
-        return checks.read_only((np.array([m, *[m * c] * 3, *[m * c * c] * 6]) / 3.0) ** 2)
+
+@dataclass(frozen=True)
+class Shape:
+    """A homogeneous body, aligned with the flange; a cylinder's axis is the flange's z.
+
+    name: "box", "cylinder" or "sphere".
+    sizes: m, the lengths along x, y, z; radius and height; radius.
+    Raises ArgumentError: another name, or not as many positive sizes as it has.
+    """
+
+    name: str
+    sizes: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        expected = _FORMS.get(self.name, ("",))[0].split()
+        if len(self.sizes) != len(expected) or not expected or not all(0.0 < size < 10.0 for size in self.sizes):
+            forms = ", ".join(f'"{name} {sizes}"' for name, (sizes, *_) in _FORMS.items())
+            raise ArgumentError(f'shape: expected one of {forms} with positive sizes in m, got "{self}"')
+
+    @classmethod
+    def of(cls, shape: Shape | str | None) -> Shape | None:
+        """A shape from text such as "box 0.1 0.05 0.2", or as it is; None for an unknown shape."""
+        if not isinstance(shape, str):
+            return shape
+        name, *words = shape.split() or [""]
+        try:
+            sizes = tuple(float(word) for word in words)
+        except ValueError as error:
+            raise ArgumentError(f'shape: expected a name and sizes in m, got "{shape}"') from error
+        return cls(name, sizes)
+
+    @property
+    def unit_inertia(self) -> FloatArray:
+        """(3, 3), m^2: inertia about the centre of mass per kg, tr(S) 1 - S of the second moments S."""
+        _, along, divisors, _ = _FORMS[self.name]
+        second = np.take(self.sizes, along) ** 2 / divisors
+        return np.diag(second.sum() - second)
+
+    @property
+    def volume(self) -> float:
+        """m^3."""
+        _, along, _, factor = _FORMS[self.name]
+        return factor * math.prod(np.take(self.sizes, along))
+
+    def __str__(self) -> str:
+        return " ".join([self.name, *(f"{size:g}" for size in self.sizes)])
+
+
+def with_known_mass(mean: FloatArray, covariance: FloatArray, known: float) -> tuple[FloatArray, FloatArray]:
+    """Mean (10,) and covariance (10, 10), given that what is carried weighs `known` kg (0: unknown).
+
+    A carried payload is one of more than half of the known mass. Then the mass counts as one more measurement,
+    which tells about the centre of mass, too, as far as the two are correlated.
+    """
+    if known == 0.0 or mean[0] < 0.5 * known:
+        return mean, covariance
+    gain = covariance[0] / (covariance[0, 0] + (_MASS_STD * known) ** 2)
+    return mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0])
+
+
+def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
+    """Vector (10,) and covariance (10, 10) with the inertia that mass, centre of mass and shape make.
+
+    The covariance of the inertia is that of mass and first moments to first order, and a tenth of m K.
+    """
+    vector, slope = _with_shape(vector, shape)
+    std = np.repeat((0.0, _SHAPE_STD * vector[0] * np.max(shape.unit_inertia)), (4, 6))
+    return vector, slope @ covariance[:4, :4] @ slope.T + np.diag(std**2)
+
+
+def shape_problem(shape: Shape, mean: FloatArray, covariance: FloatArray, prior_std: FloatArray) -> str:
+    """One sentence, if the declared shape is not that of the payload; else empty.
+
+    Its density is that of no material, or its inertia contradicts the data: the information of the data alone,
+    L = P^-1 - P0^-1, tells how far the nearest vector with this shape is, (theta - theta_s)' L (theta - theta_s),
+    where mass and first moments are chosen best. The prior of the inertia has no say.
+
+    mean (10,), covariance (10, 10): of the estimate. prior_std: (10,), of the prior, whose mean is zero.
+    """
+    mass, std = float(mean[0]), float(np.sqrt(covariance[0, 0]))
+    if mass < 3.0 * std:
+        return ""
+    if mass + 2.0 * std < _DENSITIES[0] * shape.volume or mass - 2.0 * std > _DENSITIES[1] * shape.volume:
+        return (
+            f'shape "{shape}" and {mass:.2f} kg are {mass / shape.volume:.2g} kg/m3, the density of no payload: '
+            "expected sizes in m; correct it, or leave it out"
+        )
+    information = np.linalg.inv(covariance / np.outer(prior_std, prior_std))
+    L = information - np.eye(len(mean))
+    told, directions = np.linalg.eigh(0.5 * (L + L.T))
+    shaped, slope = (values.T / prior_std for values in _with_shape(mean, shape))
+    left = information @ (mean / prior_std) - L @ shaped
+    along, free = directions.T[told > _TOLD] @ left, slope @ left
+    misfit = float(along**2 @ (1.0 / told[told > _TOLD]) - free @ np.linalg.pinv(slope @ L @ slope.T) @ free)
+    if misfit < _MISFIT:
+        return ""
+    return f'the torques contradict the inertia of shape "{shape}": expected sizes in m; correct it, or leave it out'
+
+
+def _with_shape(vector: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
+    """Vector (10,) of the same mass m and first moments h, and its derivatives (10, 4) with respect to them.
+
+    The inertia about the flange origin is I = m K + (h'h 1 - h h') / m.
+    """
+    mass, h, K, one = vector[0], vector[1:4], shape.unit_inertia, np.eye(3)
+    steiner = (h @ h * one - np.outer(h, h)) / mass
+    by_h = [(2.0 * (h @ e) * one - np.outer(e, h) - np.outer(h, e)) / mass for e in one]
+    inertia, *slope = (six_from_symmetric(each) for each in (mass * K + steiner, K - steiner / mass, *by_h))
+    return np.concatenate((vector[:4], inertia)), np.vstack((np.eye(4), np.transpose(slope)))

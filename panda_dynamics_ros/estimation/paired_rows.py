@@ -14,7 +14,7 @@ rows the moment is the one at which the postures are nearest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,55 +35,43 @@ RATE_HZ, MOST_ROWS = 50.0, 7_000
 """Rows per second; fewer where a run would have more rows than these: the alignment needs two bytes for each pair."""
 ROW_S, LEAST_ROWS = 0.2, 5
 """s between the rows that are compared, and how many there must be. Nearer ones share what the low-pass spreads."""
-STILL_SPEED, MOVING_SPEED = 0.03, 0.3
-"""rad/s, norm of dq below which the arm is at rest, and above which all time counts as motion."""
+STILL_SPEED, MOVING_SPEED = 0.03, 0.3  # rad/s, norm of dq below which the arm rests, above which all time is motion
 SLOW_SPEED = 0.05  # rad/s, of a joint, below which its friction may be anything up to that in motion
-PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2
-"""rad/s, speed of all joints during a pause, and its least length."""
-POSTURE, VELOCITY = 0.02, 0.1
-"""rad, rad/s: differences that count alike in the alignment."""
+PAUSE, SHORTEST_PAUSE_S = 0.01, 0.2  # rad/s, speed of all joints during a pause, and its least length
+POSTURE, VELOCITY = 0.02, 0.1  # rad, rad/s: differences that count alike in the alignment
 LARGEST_POSTURE, LARGEST_VELOCITY = 0.1, 0.3
 """rad, rad/s: beyond these in a joint, moments are not those of one motion. A loaded arm sags by some hundredths."""
 LEAST_STEP = 1e-4  # rad from row to row, below which the arm does not move
-FAR = 1e3
-"""Cost of a pair of rows at most, so that what one of two runs has before and after the motion is passed over."""
-MISMATCH_SHARE = 0.2
-"""Part of a run that may differ from the motion of another before the pair is refused."""
+FAR = 1e3  # cost of a pair of rows at most, so that what one of two runs has before and after the motion is passed over
+MISMATCH_SHARE = 0.2  # part of a run that may differ from the motion of another before the pair is refused
 
 
-@dataclass(frozen=True, eq=False)
 class RunRows:
     """K rows of one run, low-passed.
 
+    table: (K, ..), the columns of what follows, side by side; n: joints.
+
     name: of the recording. begin: s, its first stamp.
-    stamp: (K,), s. q, dq: (K, n), rad, rad/s. Y: (K, n, 10) and y: (K, n), N m.
-    motion: (K,), s in motion since the run's begin; while the arm stands still its error stays the same.
+    stamp: (K,), s. motion: (K,), s in motion since the run's begin: at standstill the arm's error stays the same.
+    q, dq: (K, n), rad, rad/s. Y: (K, n, 10) and y: (K, n), N m.
     slowness: (K, n), how near to standstill each joint is, from 0 to 1.
+    still: (K,), whether a row is a pause.
     """
 
-    name: str
-    begin: float
-    stamp: FloatArray
-    q: FloatArray
-    dq: FloatArray
-    Y: FloatArray
-    y: FloatArray
-    motion: FloatArray
-    slowness: FloatArray
-
-    @property
-    def still(self) -> NDArray[np.bool_]:
-        """(K,), whether a row is a pause."""
-        return np.asarray(np.abs(self.dq).max(axis=1) < PAUSE)
+    def __init__(self, name: str, begin: float, table: FloatArray, n: int) -> None:
+        self.name, self.begin, self._table = name, begin, table
+        self.stamp, self.motion = table[:, :2].T
+        places = np.cumsum([2, n, n, n * PARAMETERS, n])
+        self.q, self.dq, Y, self.y, self.slowness = np.split(table, places, axis=1)[1:]
+        self.Y, self.still = Y.reshape(-1, n, PARAMETERS), np.abs(self.dq).max(axis=1) < PAUSE
 
     def at(self, place: FloatArray | NDArray[np.intp]) -> RunRows:
         """Rows between rows, by linear interpolation at the row numbers `place` (N,)."""
         before = np.clip(np.floor(place).astype(np.intp), 0, max(len(self.stamp) - 2, 0))
         after = np.minimum(before + 1, len(self.stamp) - 1)
-        share = np.clip(place - before, 0.0, 1.0)
-        columns = (getattr(self, field.name) for field in fields(self)[2:])
-        shares = ((x, share.reshape(-1, *[1] * (x.ndim - 1))) for x in columns)
-        return RunRows(self.name, self.begin, *((1.0 - s) * x[before] + s * x[after] for x, s in shares))
+        share = np.clip(place - before, 0.0, 1.0)[:, None]
+        table = (1.0 - share) * self._table[before] + share * self._table[after]
+        return RunRows(self.name, self.begin, table, self.q.shape[1])
 
 
 def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
@@ -94,8 +82,8 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     n, measured = robot.n, replace(data, tau=link_side_torques(robot, data.q, data.tau))
     samples = prepare([measured], from_positions=True)
     q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
-    arm = inverse_dynamics(robot, q, dq, ddq) + friction_torques(robot, dq) + robot.felt_rotor_inertia * ddq
-    left = samples.tau - arm
+    left = samples.tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq)
+    left -= robot.felt_rotor_inertia * ddq
     regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
     speed = np.linalg.norm(dq, axis=1)
     moving = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
@@ -114,9 +102,8 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
             f"{data.source}: expected {2.0 * EDGE_S + 0.3:g} s or more in one piece, got {data.duration_s:.2f} s"
         )
     table = _pauses_averaged(np.concatenate(rows), slice(2 + n, 2 + 2 * n))
-    stamp, motion, q, dq, Y, y, slowness = np.split(table, np.cumsum([1, 1, n, n, n * PARAMETERS, n]), axis=1)
-    Y, slowness = Y.reshape(-1, n, PARAMETERS), np.clip(slowness, 0.0, 1.0)
-    return RunRows(data.source, float(data.stamp[0]), stamp[:, 0], q, dq, Y, y, motion[:, 0], slowness)
+    table[:, -n:] = np.clip(table[:, -n:], 0.0, 1.0)
+    return RunRows(data.source, float(data.stamp[0]), table, n)
 
 
 def _pauses_averaged(table: FloatArray, velocities: slice) -> FloatArray:
@@ -135,13 +122,9 @@ def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
 
     Raises DataError: the motions differ, or have next to nothing in common; the message names the worst joint.
     """
-    first, found, common = runs[0], [runs[0]], np.ones(len(runs[0].stamp), dtype=bool)
-    for run in runs[1:]:
-        other, same = aligned(first, run)
-        found.append(other)
-        common &= same
-    places, last = [], -np.inf
-    for k in np.flatnonzero(common):
+    first, places, last = runs[0], [], -np.inf
+    others, same = zip(*(aligned(first, run) for run in runs[1:]), strict=True)
+    for k in np.flatnonzero(np.all(same, axis=0)):
         if first.still[k] or first.stamp[k] - last >= ROW_S - 1e-6:
             places.append(k)
             last = first.stamp[k]
@@ -150,7 +133,7 @@ def same_moments(runs: Sequence[RunRows]) -> list[RunRows]:
         raise DataError(
             f"{names}: expected {LEAST_ROWS * ROW_S:g} s of one motion in all runs, got {ROW_S * len(places):.1f} s"
         )
-    return [run.at(np.array(places)) for run in found]
+    return [run.at(np.array(places)) for run in (first, *others)]
 
 
 def aligned(reference: RunRows, other: RunRows) -> tuple[RunRows, NDArray[np.bool_]]:

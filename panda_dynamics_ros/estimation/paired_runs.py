@@ -6,10 +6,10 @@ At row k of the motion, run i of R has the torque that the arm's model leaves
     y_i = r + Y_i theta_i + (a_i + T_i A) + (b_i + T_i B) s + e_i.
 
 r is what the model of the arm leaves at this posture and speed. It is in all runs, and leaves nothing in the R - 1
-orthonormal contrasts of the runs (Helmert's), whose noise is then that of a single run and independent. What changes
-from run to run is a torque offset a and friction b of each joint, s the sign of its speed; both drift with the time T
-at which the runs were made. An order of runs such as unloaded, loaded, loaded, unloaded makes theta independent of A
-and B. Of the noise e of a joint, m the time in motion, kappa how near to standstill the joint is,
+orthonormal contrasts of the runs (Helmert's), whose noise is then that of a single run and independent. From run to
+run a torque offset a and friction b of each joint change, s the sign of its speed; both drift with the time T of the
+runs, which the order unloaded, loaded, loaded, unloaded makes independent of theta. Of the noise e of a joint, m the
+time in motion, kappa how near to standstill the joint is,
 
     cov(e_k, e_l) = sigma^2 [exp(-abs(m_k - m_l) / TAU) + (WHITE^2 + kappa_k) delta_kl].
 
@@ -22,14 +22,13 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
-from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -40,9 +39,8 @@ CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
 """A payload counts as changed where mass and centre of mass before and after differ by this chi-square (4 degrees of
 freedom: 26 has a probability of 3e-5), and by kg or m that matter."""
 UNVERIFIED = 0.7
-"""By how much more variance an estimate has than the fit says, over the number of differences that it is from: one
-difference hardly shows how long its own noise lasts. The errors of 24 pairs of runs of simulated arms were 1.3 times as
-large as the fit says."""
+"""By how much more variance an estimate has than the fit says, over the number of differences that it is from. The
+errors of 24 pairs of runs of simulated arms were 1.3 times as large as the fit says."""
 WITHIN_NOISE = 3.5  # standard deviations that the largest of some fifty torques stays within
 BLOCKS = 8  # parts of the motion, to see whether a payload changed
 ROUNDS = 4  # of estimating payload and noise by turns
@@ -101,14 +99,9 @@ class PairedRuns:
 
 
 def weigh_paired_runs(
-    robot: RobotDescription,
-    loaded: Sequence[JointDataset],
-    unloaded: Sequence[JointDataset],
-    *,
-    check: JointDataset | None = None,
-    shape: Shape | str | None = None,
-    **options: float,
-) -> PairedRuns:
+    robot: RobotDescription, loaded: Sequence[JointDataset], unloaded: Sequence[JointDataset], *,
+    check: JointDataset | None = None, shape: Shape | str | None = None, **options: float,
+) -> PairedRuns:  # fmt: skip
     """The payload of recorded runs of one motion.
 
     robot: the arm without the payload; its friction and masses need not be right, since their error cancels.
@@ -130,7 +123,7 @@ def weigh_paired_runs(
             )
     count, runs = len(loaded), same_moments([rows_of(robot, data) for data in (*loaded, *unloaded)])
     fit = _Fit(runs, count, robot.residual.std, settings.prior_std)
-    mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.payloads()))
+    mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.grams()))
     covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]
     first, kinds = runs[0], (runs[:count], runs[count:])
     if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
@@ -140,8 +133,8 @@ def weigh_paired_runs(
             "the runs look swapped"
         )
     _refuse_changes(fit, runs, count)
-    stamp, body = float(first.stamp[-1]), ConsistentBody()
-    estimate = published_estimate(mean, covariance, settings, body_shape, body, stamp=stamp, status=PAIRED)
+    stamp = float(first.stamp[-1])
+    estimate = published_estimate(mean, covariance, settings, body_shape, stamp=stamp, status=PAIRED)
     resting = runs if check is None else same_moments([rows_of(robot, data) for data in (check, *unloaded)])
     carrying, still = len(resting) - len(unloaded), resting[0].still
     reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)
@@ -159,71 +152,57 @@ def weigh_paired_runs(
     )
 
 
-# ---- the fit -----------------------------------------------------------------------------------------------------
-
-
 class _Fit:
-    """Information of R aligned runs on their payloads and changes x = (payloads, changes of joint 1, joint 2, ..).
+    """Mean and covariance of x = (payload of the loaded runs, another payload, changes of joint 1, joint 2, ..).
 
-    runs: of which the first `count` carry the payload. residual: (n,), N m, that the arm's model leaves. prior_std:
-        (10,), of a payload.
+    runs: R aligned runs, of which the first `count` carry the payload. residual: (n,), N m, that the arm's model
+        leaves. prior_std: (10,), of a payload.
 
     level: (n,), N m, sigma. end: (BLOCKS,), rows at which the parts of the motion end.
     """
 
     def __init__(self, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> None:
         R, n, rows = len(runs), len(residual), len(runs[0].motion)
-        self._carries, self._prior_std, self.level = [k < count for k in range(R)], prior_std, LEVEL * residual
+        self._carries, self._prior_std, self.level = np.arange(R) < count, np.tile(prior_std, 2), LEVEL * residual
         self.end = np.ceil(np.arange(1, BLOCKS + 1) * rows / BLOCKS).astype(np.intp)
         slowness = np.max([run.slowness for run in runs], axis=0)
         self._grams = []  # (BLOCKS, c, c) of each joint's whitened columns and y, for a sigma of 1
         for joint in range(n):
             white = whitened(_contrasts(runs, joint), runs[0].motion, slowness[:, joint])
             parts = [part.reshape(-1, white.shape[2]) for part in np.split(white, self.end[:-1])]
-            self._grams.append(np.array([part.T @ part for part in parts]))
+            self._grams.append([part.T @ part for part in parts])
         kinds = np.repeat(np.arange(4), [R, R, 1, 1])  # offsets, frictions, drift of both
-        usual = CHANGE * residual[:, None] * np.where(kinds < 2, 1.0, 2.0)
-        self._changes_std, everything = usual, self.payloads()
+        changes = 2 * PARAMETERS + np.arange(n * len(kinds)).reshape(n, -1)  # places in x
+        self._own = np.hstack((np.tile(np.arange(2 * PARAMETERS), (n, 1)), changes))  # of what acts on each joint
+        self._changes_std = usual = CHANGE * residual[:, None] * np.where(kinds < 2, 1.0, 2.0)
+        grams = self.grams()
         for _ in range(ROUNDS):
-            x, P = self.posterior(everything)
-            square = (x**2 + np.diag(P))[PARAMETERS:].reshape(usual.shape) / usual**2
+            x, P = self.posterior(grams)
+            square = (x**2 + np.diag(P))[changes] / usual**2
             sums = np.array([[square[:, kinds == k].sum(), square[:, kinds == k].size] for k in range(4)])
             self._changes_std = usual * np.sqrt((n + sums[:, 0]) / (n + sums[:, 1]))[kinds]
-            for joint in range(n):
-                gram, own = self._gathered(joint, everything).sum(axis=0), self._own(joint, 1)
-                left = np.append(-x[own], 1.0)  # and what the fit may have followed of the noise
-                chi2 = left @ gram @ left + np.sum(gram[:-1, :-1] * P[np.ix_(own, own)])
-                before = PRIOR_ROWS * (LEVEL * residual[joint]) ** 2
-                self.level[joint] = np.sqrt((before + chi2) / (PRIOR_ROWS + rows * (R - 1)))
+            left = np.hstack((-x[self._own], np.ones((n, 1))))  # and what the fit may have followed of the noise
+            chi2 = np.einsum("ja,jab,jb->j", left, grams, left)
+            chi2 += np.einsum("jab,jab->j", grams[:, :-1, :-1], P[self._own[:, :, None], self._own[:, None]])
+            before = PRIOR_ROWS * (LEVEL * residual) ** 2
+            self.level = np.sqrt((before + chi2) / (PRIOR_ROWS + rows * (R - 1)))
 
-    def payloads(self, number: int = 0, block: int = BLOCKS) -> NDArray[np.intp]:
-        """Which payload each run carries in each block: 0 in the loaded ones, -1 for none; 1 in run `number` from
-        `block` on."""
-        found = np.tile(np.where(self._carries, 0, -1), (BLOCKS, 1))
-        found[block:, number] = 1
-        return found
-
-    def _own(self, joint: int, payloads: int) -> NDArray[np.intp]:
-        """Places in x of what acts on a joint."""
-        changes, first = self._changes_std.shape[1], PARAMETERS * payloads
-        return np.r_[:first, first + joint * changes : first + (joint + 1) * changes]
-
-    def _gathered(self, joint: int, payload_of: NDArray[np.intp]) -> FloatArray:
-        """The joint's (BLOCKS, ..) grams with a column for each payload instead of each run."""
-        choice = (payload_of[:, :, None] == np.arange(payload_of.max() + 1)).astype(float)
+    def grams(self, number: int = 0, block: int = BLOCKS) -> FloatArray:
+        """(n, ..), of each joint's columns of x and y, where run `number` has the other payload from `block` on."""
+        carried = np.zeros((BLOCKS, len(self._carries), 2))
+        carried[:, self._carries, 0] = 1.0
+        carried[block:, number] = 0.0, 1.0
         rest = np.eye(self._changes_std.shape[1] + 1)
-        gather = [linalg.block_diag(np.kron(each, np.eye(PARAMETERS)), rest) for each in choice]
-        return np.array([G.T @ gram @ G for G, gram in zip(gather, self._grams[joint], strict=True)])
+        gather = np.array([linalg.block_diag(np.kron(each, np.eye(PARAMETERS)), rest) for each in carried])
+        return np.asarray((gather.swapaxes(1, 2) @ self._grams @ gather).sum(axis=1))
 
-    def posterior(self, payload_of: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-        """Mean and covariance of the payloads and of the joints' changes; `payload_of`: see `payloads`."""
-        payloads = int(payload_of.max()) + 1
-        L = np.diag(np.concatenate((np.tile(self._prior_std, payloads), self._changes_std.ravel())) ** -2.0)
+    def posterior(self, grams: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and covariance of x."""
+        L = np.diag(np.concatenate((self._prior_std, self._changes_std.ravel())) ** -2.0)
         v = np.zeros(len(L))
-        for joint, level in enumerate(self.level):
-            gram, own = self._gathered(joint, payload_of).sum(axis=0) / level**2, self._own(joint, payloads)
-            L[np.ix_(own, own)] += gram[:-1, :-1]
-            v[own] += gram[:-1, -1]
+        for gram, own, level in zip(grams, self._own, self.level, strict=True):
+            L[np.ix_(own, own)] += gram[:-1, :-1] / level**2
+            v[own] += gram[:-1, -1] / level**2
         scale = 1.0 / np.sqrt(np.diag(L))
         P = np.linalg.inv(scale[:, None] * L * scale) * np.outer(scale, scale)
         return P @ v, P
@@ -256,22 +235,19 @@ def whitened(columns: FloatArray, motion: FloatArray, slowness: FloatArray) -> F
     return white
 
 
-# ---- runs that cannot be compared --------------------------------------------------------------------------------
-
-
 def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int) -> None:
     """Refuse runs of which one has, from some block on, another payload than the others of its kind."""
     worst, words, first = CHANGED_CHI2, "", runs[0]
     for number, run in enumerate(runs):
         carries = number < count
         alone = (count if carries else len(runs) - count) == 1
+        slope = np.hstack((-carries * np.eye(4, PARAMETERS), np.eye(4, PARAMETERS)))
         for block in range(1 if alone else 0, BLOCKS):  # from the first on, one run has nothing to be compared with
-            both, P = (values[..., : 2 * PARAMETERS] for values in fit.posterior(fit.payloads(number, block)))
-            before, after = both[:4] if carries else np.zeros(4), both[PARAMETERS : PARAMETERS + 4]
-            change = after - before
-            slope = np.hstack((-carries * np.eye(4, PARAMETERS), np.eye(4, PARAMETERS)))
+            x, P = (values[..., : 2 * PARAMETERS] for values in fit.posterior(fit.grams(number, block)))
+            change, after = slope @ x, float(x[PARAMETERS])
+            before = after - float(change[0])
             chi2 = float(change @ np.linalg.solve(slope @ P[: 2 * PARAMETERS] @ slope.T, change))
-            heavy = max(abs(before[0]), abs(after[0]))
+            heavy = max(abs(before), abs(after))
             matters = abs(change[0]) > CHANGED_MASS or np.abs(change[1:]).max() > CHANGED_COM * heavy
             if matters and chi2 > worst:
                 # A load that is lost and one that is gained in the other run look alike: the loaded run comes first.
@@ -279,8 +255,8 @@ def _refuse_changes(fit: _Fit, runs: Sequence[RunRows], count: int) -> None:
                 since = first.stamp[0 if block == 0 else fit.end[block - 1] - 1] - first.begin
                 words = (
                     f"{run.name}: expected one payload in all {'loaded' if carries else 'unloaded'} runs, got "
-                    f"{before[0]:.3f} kg and, from about {since:.1f} s of the motion on, {after[0]:.3f} kg or its "
-                    "centre of mass elsewhere"
+                    f"{before:.3f} kg and, from about {since:.1f} s of the motion on, {after:.3f} kg or its centre of "
+                    "mass elsewhere"
                 )
     if words:
         raise DataError(words)

@@ -61,9 +61,8 @@ from panda_dynamics_ros.estimation.hypotheses import (
     nothing_is_carried,
 )
 from panda_dynamics_ros.estimation.kalman_filter import ABSURD, THETA, GaussianState, correct, fade, predict
-from panda_dynamics_ros.estimation.options import EstimatorOptions
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, shape_problem
 from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, shape_problem
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, ArmTerms, MomentumRegression, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
@@ -169,7 +168,6 @@ class PayloadEstimator:
         self._gain = self._phi.start + place, sigma
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
-        self._plausibility = PlausibilityCheck(robot, o)
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
         self._detector = ChangeDetector(*known, self._force)
@@ -181,7 +179,7 @@ class PayloadEstimator:
     def reset(self) -> None:
         """Start again: the payload is unknown, and the tare is zero."""
         self.validator, self._tare = SampleValidator(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
-        self._plausibility.restart()
+        self._plausibility = PlausibilityCheck(self.robot, self.options)
         self._stamp = -math.inf
         self._forget_all()
         self.estimate = self._published(WAITING)
@@ -230,12 +228,12 @@ class PayloadEstimator:
 
         The disturbance starts from its prior, and so does what is known of the arm, unless `memory.arm` brings it.
 
-        Raises ArgumentError: no estimator has such numbers, or `memory.arm` belongs to another arm.
+        Raises ArgumentError: `memory.arm` belongs to another arm.
         """
-        memory.check()
         arm, known = memory.arm, self._theta_and_phi
         if arm is not None:
-            arm.check(len(known), self.robot.n)
+            checks.exactly(arm.mean, known.shape, "arm.mean")
+            checks.exactly(arm.noise_ratio, (self.robot.n,), "arm.noise_ratio")
         self.reset()
         self._tare = memory.tare.copy()
         self._state.mean[THETA], self._state.covariance[THETA, THETA] = memory.vector, memory.covariance
@@ -252,8 +250,9 @@ class PayloadEstimator:
         state = self._present
         known = self._theta_and_phi
         P = state.covariance[np.ix_(known, known)]
-        arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
-        return PayloadMemory(state.mean[THETA], state.covariance[THETA, THETA], self._tare, arm)
+        P = 0.5 * (P + P.T)  # rounding in `correct` is not symmetric
+        arm = ArmMemory(state.mean[known], P, self._noise.ratio)
+        return PayloadMemory(state.mean[THETA], P[THETA, THETA], self._tare, arm)
 
     @property
     def arm_errors(self) -> ArmErrors:
@@ -630,8 +629,8 @@ class PayloadEstimator:
         std = math.sqrt(state.covariance[0, 0])
         of_shape = ""
         if self.shape is not None:
-            prior = np.diag(self.options.prior_std**2)
-            of_shape = shape_problem(self.shape, state.mean[THETA], state.covariance[THETA, THETA], prior)
+            theta = state.mean[THETA], state.covariance[THETA, THETA]
+            of_shape = shape_problem(self.shape, *theta, self.options.prior_std)
         from_start = self._last is None and self._detector.pending is None
         self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 

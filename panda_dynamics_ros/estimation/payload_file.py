@@ -9,7 +9,6 @@ import numpy as np
 import yaml
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.robot.yaml_file import read_yaml
@@ -51,7 +50,9 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
         "memory": {name: getattr(memory, name).tolist() for name in _PAYLOAD},
     }
     if memory.arm is not None:
-        content["memory"]["arm"] = {name: _encoded(getattr(memory.arm, name)) for name in _ARM}
+        # As text: a thousand numbers in one line, to the bit, in a fraction of a millisecond.
+        arrays = {name: getattr(memory.arm, name).astype("<f8").tobytes() for name in _ARM}
+        content["memory"]["arm"] = {name: base64.b64encode(each).decode("ascii") for name, each in arrays.items()}
     with replacing(target) as file:
         text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None)
         file.write_text(text, encoding="utf-8")
@@ -71,39 +72,28 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         content = read_yaml(path)
     except DataError as error:
         raise DataError(f"{path}: {EXPECTED}, got: {str(error).removeprefix(f'{path}: ')}") from error
-    memory = content.get("memory") if isinstance(content, dict) else None
-    memory = memory if isinstance(memory, dict) else {}
-    missing = [f"memory.{name}" for name in _PAYLOAD if name not in memory]
-    if missing:
+    memory: Any = content.get("memory") if isinstance(content, dict) else None
+    if missing := [f"memory.{name}" for name in _PAYLOAD if not isinstance(memory, dict) or name not in memory]:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
         arm = None if memory.get("arm") is None else _arm_of(memory["arm"])
-        restored = PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
-        restored.check()
+        return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
-    return restored
-
-
-def _encoded(array: FloatArray) -> str:
-    """An array as text: a thousand numbers in one line, to the bit, in a fraction of a millisecond."""
-    return base64.b64encode(array.astype("<f8").tobytes()).decode("ascii")
-
-
-def _decoded(text: Any, name: str) -> FloatArray:
-    """The array (N,) of such a text."""
-    try:
-        numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f8")
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: expected numbers in base64, got {text!r:.40}") from error
-    return checks.real_array(numbers, name)
 
 
 def _arm_of(content: object) -> ArmMemory:
-    """What was learnt about the arm."""
+    """What was learnt about the arm, of the texts of `save_estimate`."""
     if not isinstance(content, dict) or set(content) != set(_ARM):
         raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
-    mean, covariance, noise_ratio = (_decoded(content[name], f"memory.arm.{name}") for name in _ARM)
+    arrays = []
+    for name in _ARM:
+        try:
+            numbers = np.frombuffer(base64.b64decode(content[name], validate=True), "<f8")
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"memory.arm.{name}: expected numbers in base64, got {content[name]!r:.40}") from error
+        arrays.append(checks.real_array(numbers, f"memory.arm.{name}"))
+    mean, covariance, noise_ratio = arrays
     if covariance.size != mean.size**2:
         raise ArgumentError(f"memory.arm.covariance: expected {mean.size**2} numbers, got {covariance.size}")
     return ArmMemory(mean, covariance.reshape(mean.size, mean.size), noise_ratio)

@@ -5,8 +5,7 @@ A filter fits a payload to any torques. Here the measured torque t and that of t
 low-pass filters of the regression, are compared over the last seconds of motion, by their second moments. Where they
 contradict arm and payload, other explanations of t are tried: it is constant, a multiple of h, without gravity, of
 opposite sign, or its columns have another order. The one that leaves least is reported, if it is far better.
-Further checks concern the mass itself (below zero, above the heaviest payload, or contrary to what the user declared),
-the declared shape, a gain of all joints, and joints whose residual is large or an offset while nothing touches them.
+Further checks concern the mass, the declared shape, a gain of all joints, and each joint's residual.
 """
 
 import math
@@ -21,20 +20,16 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.robot.description import CURRENT, WITHOUT_GRAVITY, RobotDescription
 
 MEMORY = 4.0  # s of motion, exponential
-ENOUGH = 1.0
-"""s of motion before anything is reported: twice the correlation time of an arm's residual."""
+ENOUGH = 1.0  # s of motion before anything is reported: twice the correlation time of an arm's residual
 PERIOD = 0.25  # s of motion between two evaluations
 HOLD = 2.0  # s of motion for which a sentence stays after its last confirmation, and its figures stay the same
 
 CONTRADICTION = 6.0
 """Residual over the arm's own, RMS of all joints, above which causes are sought. The published model leaves 0.8 to 1.2
 on real arms. A person who guides a Panda by hand makes up to 8, for which no cause is found."""
-UNEXPLAINED = 12.0
-"""The same, above which the torques are reported although no cause is found."""
-JOINT_FAULT = 7.0
-"""The same of one joint, above which causes are sought."""
-FAR_BETTER = 0.25
-"""Of the mean square that the model leaves, what another explanation may leave."""
+UNEXPLAINED = 12.0  # the same, above which the torques are reported although no cause is found
+JOINT_FAULT = 7.0  # the same of one joint, above which causes are sought
+FAR_BETTER = 0.25  # of the mean square that the model leaves, what another explanation may leave
 ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
 CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
@@ -53,21 +48,13 @@ _FIGURES = re.compile(r"[-+]?\d[-+.\de]*")
 
 
 class PlausibilityCheck:
-    """Follows the filtered torques of one arm and names what contradicts it.
-
-    robot: the arm.
-    options: of its estimator, with what the user has declared of the payload.
+    """Follows the filtered torques of an arm, with the options of its estimator, and names what contradicts it.
 
     problem: one sentence with cause and remedy; empty where nothing contradicts the arm.
     """
 
     def __init__(self, robot: RobotDescription, options: EstimatorOptions) -> None:
-        self._robot, self._options, self._sigma = robot, options, robot.residual.std
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget the torques so far."""
-        n = len(self._sigma)
+        self._robot, self._options, self._sigma, n = robot, options, robot.residual.std, robot.n
         # of the measured torque, the model's, the residual, and the residual while nothing touches the arm
         self._cross, self._means, self._squares = np.zeros((n, n)), np.zeros((4, n)), np.zeros((4, n))
         self._motion_s, self._untouched_s, self._due, self._held_until = 0.0, 0.0, ENOUGH, 0.0
@@ -78,9 +65,8 @@ class PlausibilityCheck:
     ) -> bool:
         """Follow one step of the filter; whether `evaluate` is due.
 
-        torque: (n,), N m, measured torque through the filters of the regression.
-        y: (n,), N m, the part of it that the unloaded arm's model does not explain.
-        residual: (n,), N m, the part that neither the model nor the payload explains.
+        torque: (n,), N m, measured torque through the filters of the regression. y, residual: (n,), N m, parts of it:
+            what the unloaded arm's model, and what neither the model nor the payload explain.
         motion_time: s of motion since the last step.
         is_touched: whether something touches the arm, whose torques are in the residual.
         """
@@ -102,7 +88,7 @@ class PlausibilityCheck:
         mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
         from_start: whether no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
-        of_shape: what contradicts the declared shape (`prior_knowledge.shape_problem`); empty if nothing does.
+        of_shape: what contradicts the declared shape (`options.shape_problem`); empty if nothing does.
         """
         self._due = self._motion_s + PERIOD
         problem = next(self._problems(mass, mass_std, from_start, errors), of_shape)

@@ -22,21 +22,17 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate
-from panda_dynamics_ros.estimation.options import EstimatorOptions
-from panda_dynamics_ros.estimation.prior_knowledge import Shape, with_known_mass, with_known_shape
+from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, com_covariance
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 LEAST_MASS = 1e-3  # kg: what is published as no payload
-TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])
-"""phi of a body with radii of gyration of 3 cm, at the flange."""
+TYPICAL = np.array([0.0, *[math.log(0.03)] * 3, *[0.0] * 6])  # phi: radii of gyration of 3 cm, at the flange
 WEIGHT = 1.0 / np.array([math.inf, *[10.0] * 3, *[0.3] * 3, *[0.15] * 3]) ** 2
 """One sigma each: sizes within a factor of e^10, shears of 30 cm, CoM within 15 cm. None on the mass."""
-ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
-"""Of U, that belong to d, s and c."""
-BETTER, TRIES = 1e-6, 8
-"""Share of the cost that a step has to gain; dampings that are tried for one step."""
-COM = slice(1, 4)
+ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))  # of U, that belong to d, s and c
+BETTER, TRIES = 1e-6, 8  # share of the cost that a step has to gain; dampings that are tried for one step
+COM, ORDER = slice(1, 4), np.repeat((0.0, 1.0, 2.0), (1, 3, 6))  # places of m c; powers of a length in each entry
 
 
 @compiled
@@ -161,8 +157,9 @@ class ConsistentBody:
 
 
 def published_estimate(
-    mean: FloatArray, covariance: FloatArray, options: EstimatorOptions, shape: Shape | None, body: ConsistentBody, *,
-    stamp: float, status: str, event: ChangeEvent | None = None, problem: str = "",
+    mean: FloatArray, covariance: FloatArray, options: EstimatorOptions, shape: Shape | None,
+    body: ConsistentBody | None = None, *, stamp: float, status: str, event: ChangeEvent | None = None,
+    problem: str = "",
 ) -> PayloadEstimate:  # fmt: skip
     """The estimate to publish for a mean (10,) and covariance (10, 10) of the inertial vector about the flange origin.
 
@@ -172,7 +169,7 @@ def published_estimate(
     # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
     covariance = covariance.copy()
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
-    vector = body.nearest(mean, covariance) if mean.any() else mean  # before the first sample
+    vector = (body or ConsistentBody()).nearest(mean, covariance) if mean.any() else mean  # before the first sample
     # The body weighs no more than the heaviest, if need be at less density.
     share = min(1.0, options.max_mass / max(vector[0], LEAST_MASS))
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2
@@ -184,17 +181,15 @@ def published_estimate(
 
 
 def identifiable(vector: FloatArray, covariance: FloatArray, options: EstimatorOptions) -> np.ndarray:
-    """Which of the ten parameters (10 booleans) the data has narrowed to a third of their prior standard deviation.
+    """Which of the ten parameters (10 booleans) the data has narrowed to a third of those of a body at `com_std`.
 
     For the first moments m c that is asked of the centre of mass, which is what is shown: a light payload has a small
     m c wherever its centre of mass is. The covariance leaves offsets and the arm's other errors free.
     """
-    variance = covariance.diagonal()
-    flags, mass = variance < options.identified_variance, float(vector[0])
+    variance, mass = covariance.diagonal(), float(vector[0])
+    flags = variance < (options.mass_std * options.com_std**ORDER / 3.0) ** 2
     if mass**2 < variance[0]:
         flags[COM] = False
-    else:  # the diagonal of `com_covariance`
-        c = vector[COM] / mass
-        com_variance = (c * c * variance[0] - 2.0 * c * covariance[0, COM] + variance[COM]) / mass**2
-        flags[COM] &= com_variance < (options.com_std / 3.0) ** 2
+    else:
+        flags[COM] &= com_covariance(mass, vector[COM] / mass, covariance).diagonal() < (options.com_std / 3.0) ** 2
     return flags

@@ -25,8 +25,7 @@ from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coord
 
 Robot = TypeVar("Robot", bound=RobotDescription)
 
-ROW_PERIOD = 0.02
-"""s, of the rows: short beside the filters' 0.1 s."""
+ROW_PERIOD = 0.02  # s, of the rows: short beside the filters' 0.1 s
 
 
 def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **options: float) -> Robot:
@@ -46,20 +45,18 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     recordings = [data] if isinstance(data, JointDataset) else list(data)
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
+    bare, used, points = replace(robot, residual_map=None), EstimatorOptions.of(options), np.zeros((0, 3 * robot.n))
     for recording in recordings:
         if recording.q.shape[1] != robot.n:
             raise DataError(f"{recording.source}: expected {robot.n} joints, got {recording.q.shape[1]}")
-    bare, used = replace(robot, residual_map=None), EstimatorOptions.of(options)
-    points = np.zeros((0, 3 * robot.n))
-    for recording in recordings:
         every = max(1, round(0.5 * ROW_PERIOD / recording.period_s)) if len(recording.stamp) > 1 else 1
         points = inducing_points(np.vstack([points, _coordinates(recording)[::every]]))
     parts = zip(*(_statistics(bare, recording, points, used) for recording in recordings), strict=True)
     gram, moment, square, rows = (np.sum(values, axis=0) for values in parts)
     if rows == 0.0:
         raise DataError("data: expected unloaded motion of at least a second, got none")
-    found = 0.5 * (gram + gram.T), moment, square, rows
-    return replace(bare, residual_map=ResidualMap(points, *found, robot.residual.std))
+    found = ResidualMap(points, 0.5 * (gram + gram.T), moment, square, rows, robot.residual.std)
+    return replace(bare, residual_map=found)
 
 
 def _coordinates(recording: JointDataset) -> FloatArray:
@@ -72,20 +69,17 @@ def _statistics(
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
     clock, filters = MotionClock(robot.n, PRESLIDING), MomentumRegression(1, options.bandwidth_hz, len(points))
-    near = covariance(_coordinates(recording), points)
-    torques, weights, phi = [], [], []
+    near, found = covariance(_coordinates(recording), points), [np.zeros((0, 1 + robot.n + len(points)))]
     samples = recording.stamp, recording.q, recording.dq, recording.tau
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):
         if steps[0] == 0.0:
             clock.restart()
         signals = near[part, None, :]  # the terms of a regression without momentum
-        covariances = filters.rows(steps, np.zeros(signals.shape), signals)[0]
+        phi = filters.rows(steps, np.zeros(signals.shape), signals)[0]
         weight = clock.step(recording.q[part.stop - 1], float(steps.sum())) / (2.0 * NOISE_TIME)
         if weight > 0.0:
-            torques.append(filtered[:, ARM].copy())
-            weights.append(weight)
-            phi.append(covariances.copy())
-    inverse_kappa, torque = np.array(weights), np.array(torques).reshape(-1, robot.n)
-    covariances = np.array(phi).reshape(len(weights), len(points))
-    weighted = inverse_kappa[:, None] * covariances
-    return weighted.T @ covariances, weighted.T @ torque, inverse_kappa @ torque**2, inverse_kappa.sum()
+            found.append(np.concatenate(([weight], filtered[:, ARM], phi))[None])
+    rows = np.concatenate(found)
+    inverse_kappa, torque, phi = rows[:, 0], rows[:, 1 : 1 + robot.n], rows[:, 1 + robot.n :]
+    weighted = inverse_kappa[:, None] * phi
+    return weighted.T @ phi, weighted.T @ torque, inverse_kappa @ torque**2, inverse_kappa.sum()

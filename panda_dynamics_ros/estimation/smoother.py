@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.dynamics.effort import link_side_torques
+from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
+from panda_dynamics_ros.estimation.options import Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.prior_knowledge import Shape
-from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
+from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-LEAST_MOTION = 0.5
-"""s in motion, below which a segment is too short: about one correlation time of the arm's residual."""
+LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one correlation time of the arm's residual
 
 
 def smooth_payloads(
@@ -42,10 +41,7 @@ def smooth_payloads(
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
-    size = (len(stamp), robot.n)
-    named = (("q", q), ("dq", dq), ("tau", tau))
-    q, dq, effort = (checks.for_kernel(checks.exactly(value, size, name)) for name, value in named)
-    tau = checks.for_kernel(link_side_torques(robot, q, effort))
+    q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
     for moment in unloaded:
         checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
     estimator = PayloadEstimator(robot, shape=shape, **options)
@@ -64,16 +60,14 @@ def _segments(
     first = len(state.mean) - PARAMETERS * len(changes)
     places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
-    nothing = np.zeros(PARAMETERS)
+    nothing, found = np.zeros(PARAMETERS), []
     for k in sorted(empty):
         state = state.conditioned(places[k], nothing)
-    found = []
     for k, place in enumerate(places):
-        mean, P = state.mean[place].copy(), state.covariance[place, place].copy()
+        mean, P = state.mean[place], state.covariance[place, place]
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-        known = estimator.options, estimator.shape, ConsistentBody()
-        estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status)
+        estimate = published_estimate(mean, P, estimator.options, estimator.shape, stamp=ends[k], status=status)
         found.append(PayloadSegment(onsets[k], ends[k], float(motion[k]), estimate))
     return tuple(found)

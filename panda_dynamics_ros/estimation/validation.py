@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which samples of a stream are used: order, gaps, repetitions, what no arm can have measured, what contradicts itself.
 
-One wrong sample is enough to disturb a filter for seconds. Samples beyond the arm's limits are refused, and those that
-jump farther than it can move or accelerate. A stream that continues from another place (a recording that was cut, a
-second controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
+Samples beyond the arm's limits are refused, and those that jump farther than it can move or accelerate: one of them
+would disturb a filter for seconds. A stream that continues from another place (a recording that was cut, a second
+controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
 
-What an arm moves is the integral of its velocity. Over windows of at least `WINDOW` samples and some motion the
-displacement D = q(end) - q(start) is compared with V = integral of dq dt. Stamps in milliseconds, velocities in
-degrees, of opposite sign, of other joints or missing make them disagree. Two robots in similar postures on one topic
-make consecutive samples jump to and fro, so that the path is many times that of the velocities.
+Over windows of at least `WINDOW` samples and some motion the displacement D = q(end) - q(start) is compared with
+V = integral of dq dt. Stamps in milliseconds, velocities in degrees, of opposite sign, of other joints or missing make
+them disagree. Two robots on one topic make the path of the positions many times that of the velocities.
 """
 
 import math
@@ -27,8 +26,7 @@ from panda_dynamics_ros.robot.stamps import STAMP_JUMP
 
 OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG = "outside joint limits", "velocity beyond limits", "torque beyond limits"
 JUMP, VELOCITY_JUMP, TORQUE_JUMP = "position jump", "velocity jump", "torque jump"
-IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)
-"""Reasons for which `SampleGate` refuses a sample."""
+IMPLAUSIBLE = (OUTSIDE_LIMITS, TOO_FAST, TOO_STRONG, JUMP, VELOCITY_JUMP)  # for which `SampleGate` refuses a sample
 _QUANTITIES = (
     ("q", "rad", OUTSIDE_LIMITS, JUMP),
     ("dq", "rad/s", TOO_FAST, VELOCITY_JUMP),
@@ -44,10 +42,8 @@ STEP_SHARE, STEP_TIME = 0.3, 0.1
 which the low-pass filters would show as a payload for 0.1 s."""
 PERSISTENCE, FAULT = 5, 0.02
 GAP, GAP_PERIODS = 0.1, 3.0  # s, and steps like the one before: a longer step does not continue the stream
-REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0
-"""Share of the last samples (so many of them) whose refusal is a problem of the signal and no single fault."""
-STAMP_RESOLUTION = 1e-6
-"""s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart."""
+REFUSED_SHARE, REFUSAL_MEMORY = 0.2, 50.0  # share of so many last samples whose refusal is no single fault
+STAMP_RESOLUTION = 1e-6  # s: stamps that are seconds since 1970 in a double are 0.24 microseconds apart
 
 WINDOW, MOTION = 50, 0.02  # samples; rad or m of the joint that moves most
 LONGEST = 2.0  # s: in a longer one with less motion an offset of dq would count
@@ -158,8 +154,7 @@ class SampleGate:
             (LIMIT_FACTOR * v, v / STOP_TIME, tau / STEP_TIME),
         ])  # fmt: skip
         self.stamp, self.last = -math.inf, np.full((3, n), math.nan)
-        self._refused_at, self._refused = -math.inf, self.last
-        self._agreeing, self._agree_since = 0, -math.inf
+        self._agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
@@ -174,54 +169,45 @@ class SampleGate:
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
-        self.stamp, self._agreeing = stamp, 0
+        self.stamp, self._agreeing = stamp, []
 
     def examine(self, stamp: float, sample: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
         which = beyond(sample, *self.limits, 0.0)
         if which < 3:
-            raise self._outside(which, sample[which])
+            raise self._refusal(which, sample)
         dt = stamp - self.stamp
         which = beyond(sample, self.last, self.most, abs(dt))
         if which < 2 and dt > 0.0:
-            since = stamp - self._refused_at
-            if self._agreeing == 0 or (since > 0.0 and beyond(sample, self._refused, self.most, since) < 2):
-                self._agreeing, self._agree_since = 0, stamp
-            self._agreeing += 1
-            self._refused_at, self._refused = stamp, sample
-            if self._agreeing < PERSISTENCE or stamp - self._agree_since < FAULT:
-                raise self._jumped(which, sample[which], dt)
-        self._agreeing = 0
+            before, like = self._agreeing[-1] if self._agreeing else (stamp, sample)
+            if stamp > before and beyond(sample, like, self.most, stamp - before) < 2:
+                self._agreeing = []
+            self._agreeing.append((stamp, sample))
+            if len(self._agreeing) < PERSISTENCE or stamp - self._agreeing[0][0] < FAULT:
+                raise self._refusal(which, sample, dt)
+        self._agreeing = []
         if which == 2 and not torques_step:
-            raise self._jumped(which, sample[which], abs(dt))
+            raise self._refusal(which, sample, abs(dt))
 
-    def _outside(self, which: int, values: FloatArray) -> SampleError:
-        """What is beyond the limits, in words."""
-        (middle, (widest, _)), (name, unit, reason, _) = self.limits, _QUANTITIES[which]
-        joint = int(np.argmax(np.abs(values - middle[which]) - widest[which]))
-        got, limits, of = values[joint], self._robot.limits, f"for joint {joint + 1} of {self._robot.name}"
-        if which == 0:
-            expected = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} rad {of}"
-            return SampleError(f"q: expected {expected}, got {got:.4g}: degrees, or another arm?", reason)
-        expected = f"at most {widest[which, joint]:.4g} {unit} {of}"
-        return SampleError(f"{name}: expected {expected}, got {abs(got):.4g}: is it in {unit}?", reason)
-
-    def _jumped(self, which: int, values: FloatArray, dt: float) -> SampleError:
-        """What has changed in `dt` s by more than it can, in words."""
-        most, change = self.most[0, which] + dt * self.most[1, which], np.abs(values - self.last[which])
-        joint, (name, unit, _, reason) = int(np.argmax(change - most)), _QUANTITIES[which]
-        remedy = ": two robots on one topic?" if reason in IMPLAUSIBLE else ""
-        return SampleError(
-            f"{name}: expected a change of at most {most[joint]:.3g} {unit} within {dt:.4g} s, got one of "
-            f"{change[joint]:.3g} {unit} of joint {joint + 1}{remedy}",
-            reason,
-        )
+    def _refusal(self, which: int, sample: FloatArray, dt: float | None = None) -> SampleError:
+        """What is beyond the limits, or has changed in `dt` s by more than it can, in words."""
+        centre, most = self.limits if dt is None else (self.last, self.most)
+        allowed, off = most[0, which] + (dt or 0.0) * most[1, which], np.abs(sample[which] - centre[which])
+        joint, (name, unit, outside, jump) = int(np.argmax(off - allowed)), _QUANTITIES[which]
+        limits, got, of = self._robot.limits, sample[which, joint], f"for joint {joint + 1} of {self._robot.name}"
+        if dt is not None:
+            text = f"a change of at most {allowed[joint]:.3g} {unit} within {dt:.4g} s, got one of {off[joint]:.3g} "
+            text += f"{unit} of joint {joint + 1}{': two robots on one topic?' if jump in IMPLAUSIBLE else ''}"
+        elif which == 0:
+            low, high = limits.lower[joint], limits.upper[joint]
+            text = f"{low:.4g} to {high:.4g} rad {of}, got {got:.4g}: degrees, or another arm?"
+        else:
+            text = f"at most {allowed[joint]:.4g} {unit} {of}, got {abs(got):.4g}: is it in {unit}?"
+        return SampleError(f"{name}: expected {text}", outside if dt is None else jump)
 
 
 class KinematicCheck:
-    """Compares positions with velocities and stamps of one arm.
-
-    n: joints.
+    """Compares positions with velocities and stamps of one arm of n joints.
 
     window: the arguments of `follow_motion` from `moved` on.
     problem: one sentence with cause and remedy while positions, velocities and stamps disagree; else empty.
@@ -229,8 +215,8 @@ class KinematicCheck:
 
     def __init__(self, n: int) -> None:
         self.window = np.zeros((2, n)), np.zeros(5)
-        self._products = np.zeros(3)  # means of D'D, D'V, V'V
-        self._to_and_fro, self._windows, self.problem = 0.0, 0, ""
+        self._means = np.zeros(4)  # of D'D, D'V, V'V, and the path of the positions over that of the velocities
+        self._windows, self.problem = 0, ""
 
     def follow(self, dt: float, sample: FloatArray, last: FloatArray) -> None:
         """Follow a sample (3, n) that came `dt` s after `last` (3, n), which becomes it."""
@@ -248,11 +234,10 @@ class KinematicCheck:
         coarse = window[_STEP] > COARSE and products[2] < FAR_MORE**2 * products[0]
         if not coarse and MOTION**2 <= largest < math.inf:
             self._windows += 1
-            new = 1.0 - min(KEEP, 1.0 - 1.0 / self._windows)
-            self._products += new * (products / largest - self._products)
-            # Where the velocities are nothing, or of another unit, this says nothing.
+            # Where the velocities are nothing, or of another unit, the ratio says nothing.
             ratio = window[_OFF] / max(window[_PATH], float(np.abs(D).sum()), 1e-300)
-            self._to_and_fro += new * (min(ratio, 100.0) - self._to_and_fro)
+            values = np.append(products / largest, min(ratio, 100.0))
+            self._means += max(1.0 - KEEP, 1.0 / self._windows) * (values - self._means)
             self.problem = self._found() if self._windows >= ENOUGH else ""
         self._start_window()
 
@@ -260,11 +245,11 @@ class KinematicCheck:
         self.window[0][:] = self.window[1][:] = 0.0
 
     def _found(self) -> str:
-        DD, DV, VV = self._products
-        if self._to_and_fro > TO_AND_FRO:
+        DD, DV, VV, to_and_fro = self._means
+        if to_and_fro > TO_AND_FRO:
             return (
-                f"the positions go to and fro by {self._to_and_fro:.0f} times what the arm moves: expected the samples "
-                "of one arm; two robots on one topic?"
+                f"the positions go to and fro by {to_and_fro:.0f} times what the arm moves: expected the samples of "
+                "one arm; two robots on one topic?"
             )
         if DD - 2.0 * DV + VV < MISFIT * (DD + VV):
             return ""
@@ -283,9 +268,9 @@ class KinematicCheck:
 class SampleCounts:
     """How many samples were used, and how many were ignored for which reason.
 
-    `frozen`: the same measurement again under a new stamp, although the arm moves. `implausible`: by reason, samples
-    that the arm cannot have measured (`SampleGate`, torque steps). `gaps`: how often the filters restarted after a gap.
-    `restarts`: how often the filter was no longer finite and started again.
+    frozen: the same measurement again under a new stamp, although the arm moves.
+    gaps: how often the filters restarted after a gap. restarts: how often the filter was no longer finite.
+    implausible: by reason, samples that the arm cannot have measured (`SampleGate`, torque steps).
     """
 
     used: int = 0
@@ -298,12 +283,10 @@ class SampleCounts:
 
 
 class SampleValidator:
-    """Follows the samples of one arm.
+    """Follows the samples of one arm, and has their `counts`.
 
     robot: whose joint limits apply.
     max_gap_s: a longer step, forward or back, is a gap whatever the stream's period.
-
-    counts: of the samples.
     """
 
     def __init__(self, robot: RobotDescription, max_gap_s: float) -> None:

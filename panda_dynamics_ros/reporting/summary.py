@@ -82,16 +82,16 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
     found = list[dict[str, Any]]()
     for begin, end in itertools.pairwise(bounds):
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))
-        arrays = (data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])
-        load = believed_load(robot, data.stamp[span], *arrays)
+        stamp = data.stamp[span]
+        load = believed_load(robot, stamp, data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])
         if load is None:
             continue
         mass, mass_std = float(result.mass[span.stop - 1]), float(result.mass_std[span.stop - 1])
         com_is_known = load.com_std.max() < LARGEST_COM_STD
         found.append(
             {
-                "start": load.start,
-                "end": load.end,
+                "start": float(stamp[0]),
+                "end": float(stamp[-1]),
                 "mass": load.mass,
                 "mass_std": load.mass_std,
                 "com": load.com.tolist() if com_is_known else None,

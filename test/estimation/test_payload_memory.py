@@ -228,6 +228,12 @@ def test_what_is_no_saved_payload_is_refused(entry, value, words, saved):
     assert "\n" not in str(caught.value)
 
 
+def test_a_saved_payload_with_an_empty_memory_of_the_arm_is_refused(panda, saved):
+    change_entry(saved, "memory.arm", {"mean": "", "covariance": "", "noise_ratio": ""})
+    with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape \(\d+,\), got \(0,\)"):
+        PayloadEstimator(panda).restore(load_estimate(saved))
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"\xff\xfe\x00", b"a: [1\nb", b"[" * 20_000, b"a: 2024-13-45", b"x" * 2_000_000]
 )

@@ -7,7 +7,7 @@ from motion import PAYLOAD, coloured, followed, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator, Shape
-from panda_dynamics_ros.estimation.prior_knowledge import with_known_shape
+from panda_dynamics_ros.estimation.options import with_known_shape
 
 
 @pytest.fixture(scope="module")
