@@ -61,6 +61,7 @@ BRISK_LOADS = (
     *((38.0, 0.0), (40.3, 0.7), (45.0, 0.0), (51.0, 0.3), (58.0, 0.0)),
 )  # s, kg: what is carried from then on
 STEADY = ((0.7, 1.0), (1.0, 0.5), (1.5, 2.0), (2.0, 1.0), (1.0, 3.0), (1.5, 0.3))  # s within which kg come on
+SLIPS = ((1.0, True), (0.5, False), (2.0, True), (1.0, False), (0.8, True), (1.5, False))  # kg; whether at rest
 PATIENCE = 1.0  # s after which a pick or release that is complete counts as not noticed
 
 
@@ -212,6 +213,38 @@ def steady(robot: RobotModel | str, seed: int, *, arm: Arm | None = None, at_res
         work.carry("release", InertialParameters.zero(), 0.03)
         work.rest(0.8)
     return work.recorded(f"{model.name}, arm {seed}, steadily", arm, at_rest)
+
+
+def slips(robot: RobotModel | str, seed: int, *, at_rest: float = AT_REST) -> Recording:
+    """Objects that slip or turn in the hand by some centimetres, at rest or in motion, and keep their mass."""
+    model = pdr.load_robot(robot) if isinstance(robot, str) else robot
+    rng = np.random.default_rng([seed, 28])
+    arm, work = drawn_arm(model, rng), Work(model, rng)
+    for _ in range(4):
+        work.move(work.place())
+    for mass, stands in SLIPS:
+        work.rest(1.0)
+        body = object_of(mass, rng)
+        work.carry("pick", body, 0.03)
+        work.rest(0.6)
+        for _ in range(3):
+            work.move(work.place())
+        way = rng.normal(size=3)
+        body = replace(body, com=body.com + rng.uniform(0.02, 0.06) * way / np.linalg.norm(way))
+        if stands:
+            work.rest(0.5)
+            work.carry("slipped", body, 0.2)
+            work.rest(0.6)
+        else:
+            begin = work.time + rng.uniform(0.2, 0.8)
+            work.move(work.place(), least=2.0)
+            work.carry("slipped", body, 0.2, begin)
+        for _ in range(3):
+            work.move(work.place())
+        work.rest(1.0)
+        work.carry("release", InertialParameters.zero(), 0.03)
+        work.rest(0.8)
+    return work.recorded(f"{model.name}, arm {seed}, slips", arm, at_rest)
 
 
 def brisk(seed: int) -> Recording:

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
 from benchmarks.cycle.random_work import scenario
-from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, steady, undeclared
+from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, slips, steady, undeclared
 from benchmarks.cycle.signals import SIGNALS
 
 TIMES = (1.0, 2.0)  # s after a load is complete
@@ -109,6 +109,7 @@ def run(job: Job) -> list[Weighed | Watched]:
     found: list[Weighed | Watched] = [*weighed, watched, judge(idle, estimated(idle), None)[1]]
     others = {
         f"{job.robot}, loads that come on steadily": steady(job.robot, job.seed, at_rest=job.at_rest),
+        f"{job.robot}, objects that slip in the hand": slips(job.robot, job.seed, at_rest=job.at_rest),
         f"{job.robot}, a hand that nobody declared": undeclared(job.robot, job.seed, at_rest=job.at_rest),
     }
     if job.robot == "panda":

@@ -28,6 +28,7 @@ process noise of the payload (`unnoticed_variance`).
 
 The state keeps what was carried before the last change, and the least of all before: what is released leaves one of
 them, and what is picked up may be one. A release that leaves something else may go on, as where something is poured.
+What slips or turns in the hand keeps its mass: such a change is no event, but the centre of mass is unknown again.
 """
 
 import math
@@ -65,7 +66,8 @@ EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
 carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
 probability that a release leaves less than all that was carried before, as where a tool is taken off."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
-PICK, RELEASE, CONTACT, LOAD = "pick", "release", "contact", "load"
+SHIFTS = 0.1  # prior probability that a change is one of the centre of mass alone: an object slips in the hand
+PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "load"
 
 
 @compiled
@@ -253,7 +255,7 @@ def are_the_same(difference: FloatArray, covariance: FloatArray, shares: FloatAr
 class Change:
     """A change, as far as it is known.
 
-    kind: "pick", "release" or "contact".
+    kind: "pick", "release", "shift" or "contact".
     age: s since its onset.
     jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
@@ -380,14 +382,16 @@ class ChangeDetector:
 
     def detect(
         self, state: GaussianState, still: float, least_mass: float = 0.0, present_lead: float | None = None,
-        touched: bool = False,
+        touched: bool = False, in_doubt: bool = False,
     ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
 
-        still: s for which the arm has stood. touched: whether something touches the arm.
+        still: s for which the arm has stood. touched: whether something touches the arm. in_doubt: whether what seems
+        to be carried may be a push, which does not slip.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
+        self._may_slip = not in_doubt
         if self.pending is None:  # hands and settling friction are as slow as ramps
             slow, ramps = self._age[self._sudden :], self._age[self._brief :]
             slow[touched] = ramps[ramps < still] = math.inf
@@ -435,7 +439,7 @@ class ChangeDetector:
         if possibility < -CLEAR and lead < CLEAR:
             lead = -math.inf
         if self.pending is not None:
-            is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
+            is_touch = lead < CLEAR if self.pending.kind == CONTACT else clear[1] and lead < -CLEAR
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
             is_touch = lead < 0.0
         else:
@@ -497,7 +501,12 @@ class ChangeDetector:
         changed.mean[inertia] = 0.0
         changed.covariance[inertia, :] = changed.covariance[:, inertia] = 0.0
         changed.covariance[inertia, inertia] = np.diag(variance[inertia])
-        return replace(change, kind=PICK if change.jump[0] > 0.0 else RELEASE)
+        mass, before = slice(0, 1), slice(len(changed.mean) - PARAMETERS, len(changed.mean) - PARAMETERS + 1)
+        (more,), variance, _ = changed.difference(mass, before)
+        is_same = abs(more) < LIGHTEST or nothing_is_carried(abs(more), float(variance[0, 0]), SHIFTS) > 0.5
+        if is_same and self._may_slip:
+            return replace(change, kind=SHIFT, state=changed.conditioned(mass, np.array([NOTHING]), before))
+        return replace(change, kind=PICK if more > 0.0 else RELEASE)
 
     def _jump(self, slot: int, first: int, variance: FloatArray, state: GaussianState) -> Change:
         """The jump of the columns from `first` on in a slot, given its prior variance, and the state with it included.
@@ -529,6 +538,8 @@ class ChangeDetector:
         """
         state, P, k = change.state, change.state.covariance, len(change.state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
+        if change.kind == SHIFT:
+            return math.log(max(SHIFTS * (1.0 - nothing_is_carried(before, P[k, k], START_ODDS)), 1e-300))
         possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
         past = state.past(self._pasts)
         if not past or state.mean[past[0].start] > before:

@@ -53,6 +53,7 @@ from panda_dynamics_ros.estimation.hypotheses import (
     RAMP_LIFETIME,
     RELEASE,
     SETTLED,
+    SHIFT,
     START_ODDS,
     Change,
     ChangeDetector,
@@ -102,11 +103,13 @@ class _Touch:
 
     untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
     weighs: s for which the torque has been what the first one expects, and a payload's. lead: log Bayes factor of that.
+    last: what had happened before.
     """
 
     onset: float
     untouched: GaussianState
     loaded: GaussianState
+    last: _Happening | None
     back: float = 0.0
     weighs: float = 0.0
     lead: float = -math.inf
@@ -169,6 +172,7 @@ class PayloadEstimator:
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
         self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
+        self._consistent = n + CONSISTENT * math.sqrt(2.0 * n)
         known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
         self._detector = ChangeDetector(*known, self._force)
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
@@ -189,6 +193,8 @@ class PayloadEstimator:
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
+        self._outlasted: _Touch | None = None
+        """A touch that has lasted for so long that it counts as the arm's own; it may still end."""
         self._flow_end = -math.inf
         self._since_fade = self._largest = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
@@ -217,8 +223,10 @@ class PayloadEstimator:
         self._settle_pending()
         payload = self._state.mean[THETA].copy()
         self._tare += payload
-        for place in (0, *range(self._phi.stop, len(self._state.mean), PARAMETERS)):
-            self._state.mean[place : place + PARAMETERS] -= payload
+        touches = [touch for touch in (self._touch, self._outlasted) if touch is not None]
+        for state in (self._state, *(each for touch in touches for each in (touch.untouched, touch.loaded))):
+            for place in (0, *range(self._phi.stop, len(state.mean), PARAMETERS)):
+                state.mean[place : place + PARAMETERS] -= payload
         self._last = None
         self._history.clear()
         self.estimate = self._published(self.estimate.status)
@@ -363,7 +371,7 @@ class PayloadEstimator:
         self._settle_pending()
         self._resumed = self._stamp + dt
         self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-        self._touch, self._flow_end = None, -math.inf
+        self._touch, self._outlasted, self._flow_end = None, None, -math.inf
         self._restart_filters()
 
     def final_state(self) -> GaussianState:
@@ -392,6 +400,8 @@ class PayloadEstimator:
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
         decay, std, touch = noise.decay(motion, s), noise.std, self._touch
+        if self._outlasted is not None:
+            self._outlasted.untouched = predict(self._outlasted.untouched, decay, std)
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
@@ -417,6 +427,11 @@ class PayloadEstimator:
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
         self._q = q
+        ended = None
+        if self._outlasted is not None and self._is_back(self._outlasted, dt, row):
+            what, self._last = CONTACT if self._is_undecided else SHIFT, self._outlasted.last
+            ended = self._event(what, self._outlasted.onset)  # what seemed to be a load was the end of a touch
+            self._return_untouched(self._outlasted)
         pending, lead = self._detector.pending, None
         if pending is None:
             self._largest = 0.0
@@ -426,7 +441,7 @@ class PayloadEstimator:
             self._largest = max(self._largest, size)
             if size < GOING * self._largest:  # its last torques may look like a light payload
                 lead = min(lead, 0.0)
-        event = self._changes(motion, lead)
+        event = self._changes(motion, lead) or ended
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         if self._touch is not None:
@@ -484,14 +499,15 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         touched, least = self._touch is not None, -float(self._tare[0])
-        change = self._detector.detect(self._state, self._clock.still, least, lead, touched)
+        change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._in_doubt)
         suspected = self._detector.suspected
         event = None
         if change is not None:
             onset = self._stamp - change.age
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
             kind = change.kind if change.age >= (CONTACT_DECIDED if change.kind == CONTACT else RISE) else ""
-            if kind and kind != self._told:
+            is_end = self._outlasted is not None and self._outlasted.back > 0.0  # of a touch, as it seems
+            if kind and kind != self._told and not is_end:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= PASSED:
                 self._adopt(change, onset)
@@ -506,12 +522,12 @@ class PayloadEstimator:
         return event
 
     def _event(self, kind: str, onset: float) -> ChangeEvent | None:
-        """The event of a change that was just found; closer ones of one kind are one event."""
+        """The event of a change that was just found; closer ones of one kind are one event, and a shift is none."""
         if kind == PICK and self._clock.still > 0.0:
             kind = LOAD  # a weight, or a steady push
         continues = kind == self._found and self._stamp - self._found_at < ONE_CHANGE
         self._found, self._found_at = kind, self._stamp
-        return None if continues else ChangeEvent(self._stamp, kind, onset)
+        return None if continues or kind == SHIFT else ChangeEvent(self._stamp, kind, onset)
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
@@ -520,7 +536,7 @@ class PayloadEstimator:
             self._state = self._present
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
-                self._touch = _Touch(onset, before, self._opened(before.with_past()))
+                self._touch = _Touch(onset, before, self._opened(before.with_past()), self._last)
         else:
             state, is_past = self._adopted(change)
             is_gradual = change.rise == GRADUAL or change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
@@ -573,32 +589,44 @@ class PayloadEstimator:
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
-        consistent = self.robot.n + CONSISTENT * math.sqrt(2.0 * self.robot.n)
-        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < consistent else 0.0
-        if row.surprise(touch.loaded, 0.0) > consistent:  # if the payload has changed, it has just now
+        is_back = self._is_back(touch, dt, row)
+        if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         is_weight = self._is_weight(touch.untouched, touch.loaded)
         touch.lead = self._lead(row, touch.untouched) if is_weight else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
-        is_over = touch.back >= BACK or touch.weighs >= PASSED
-        if self._detector.pending is not None or not (is_over or self._stamp - touch.onset > LONGEST):
+        is_weight = touch.weighs >= PASSED
+        if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
             return None
-        event, self._touch = None, None
-        if not is_over:  # what lasts is no touch, and may hide a payload
+        if is_back:
+            self._return_untouched(touch)
+            return None
+        self._touch = None
+        if not is_weight:  # what lasts may be the arm's own, as a sensor whose offset has jumped, or hide a payload
             self._state = self._state.mixed(touch.loaded, touch.probability)
+            self._outlasted = self._outlasted or touch  # the first one knows what was there before
             return None
-        self._return_to(touch.untouched)
-        if touch.back >= BACK:  # friction has settled anew
-            self._state.variance[self._d] += self._settled**2
-        else:  # what seemed to touch the arm, or came with a touch, is a payload
-            is_more = touch.loaded.mean[0] > touch.untouched.mean[0]
-            event = self._event(PICK if is_more else RELEASE, touch.onset)
-            self._state = self._remember(touch.loaded, touch.onset)
-            self._last = _Happening(self._found, touch.onset)
+        self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
+        event = self._event(PICK if touch.loaded.mean[0] > touch.untouched.mean[0] else RELEASE, touch.onset)
+        self._state = self._remember(touch.loaded, touch.onset)
+        self._last = _Happening(self._found, touch.onset)
         self._detector.restart(size=len(self._state.mean))
         self._history.clear()
         return event
+
+    def _is_back(self, touch: _Touch, dt: float, row: _Row) -> bool:
+        """Whether the torque has been what was expected before a touch for long enough."""
+        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
+        return touch.back >= BACK
+
+    def _return_untouched(self, touch: _Touch) -> None:
+        """Go on from the state before a touch that has ended; friction has settled anew."""
+        self._return_to(touch.untouched)
+        self._state.variance[self._d] += self._settled**2
+        self._touch = self._outlasted = None
+        self._detector.restart(size=len(self._state.mean))
+        self._history.clear()
 
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
         """End a change that came on gradually, and has gone again, and return the event of that."""
@@ -613,7 +641,8 @@ class PayloadEstimator:
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
         self._history.clear()
-        return self._event(PICK if last.kind == RELEASE else RELEASE, self._stamp - last.gone)
+        back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
+        return self._event(back, self._stamp - last.gone)
 
     def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
         """Whether the payload differs between two states, and can be what the second one says."""

@@ -336,7 +336,7 @@ class SampleValidator:
             gate.examine(stamp, sample, torques_step=False)
         except SampleError as error:
             counts.implausible[error.reason] += 1
-            self._refused += (1.0 - self._refused) / REFUSAL_MEMORY
+            self._refused += ((error.reason in IMPLAUSIBLE) - self._refused) / REFUSAL_MEMORY  # a blow is no fault
             self._refusal = str(error)
             return -1.0
         self._refused -= self._refused / REFUSAL_MEMORY

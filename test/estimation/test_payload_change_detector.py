@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, carried, coloured, followed, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
@@ -120,3 +120,38 @@ def test_what_comes_slowly_and_goes_again_is_not_there_any_more(panda, mass):
     assert 3.5 < found[1].stamp < 4.0, "the filters need 0.2 s, and what is seen for 0.2 s is no noise"
     assert abs(estimates[-1].mass) < 2.0 * estimates[-1].std[0] < 0.4
     assert estimates[-1].status == "standing still, holding"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_slips_in_the_hand_keeps_its_mass_and_has_its_centre_elsewhere(panda, seed):
+    """4 cm within a fifth of a second, in motion: no event, and the centre of mass within three sigmas from then on."""
+    motion, way = sinusoids(16.0, rate=200.0), np.array([0.04, 0.0, 0.0])
+    before = InertialParameters(1.0, np.array([0.0, 0.0, 0.1]), 0.0016 * np.eye(3))
+    share = np.clip((motion.stamp - 8.0) / 0.2, 0.0, 1.0)[:, None]
+    tau = (1.0 - share) * torques(panda, motion, before) + share * torques(
+        panda, motion, replace(before, com=before.com + way)
+    )
+    tau += 0.3 * coloured(panda, motion.stamp, np.random.default_rng(seed))
+    _, estimates = followed(panda, motion, tau)
+    assert not any(estimate.event and estimate.event.kind in ("pick", "release") for estimate in estimates)
+    after = [estimate for estimate in estimates if estimate.stamp > 9.0]
+    assert all((np.abs(each.com - before.com - way) < 3.0 * each.com_std).all() for each in after)
+    assert all(abs(each.mass - 1.0) < 0.1 for each in after)
+    assert after[-1].com_std[0] < 0.02, "and it is learnt again"
+
+
+def test_the_end_of_a_touch_is_found_however_long_it_has_lasted(panda):
+    """An empty hand leans on a table with 15 N for 75 s: what it knew before is what it knows afterwards."""
+    stamp = np.arange(0.0, 87.0, 0.01)
+    rate = np.clip(np.maximum((6.0 - stamp) / 0.5, (stamp - 81.0) / 0.5), 0.0, 1.0)
+    along = sinusoids_at(0.01 * np.cumsum(rate))  # the motion is slowed down to a rest, and goes on
+    rise = np.gradient(rate, stamp)[:, None]
+    ddq = along.ddq * rate[:, None] ** 2 + along.dq * rise
+    motion = replace(along, stamp=stamp, dq=along.dq * rate[:, None], ddq=ddq)
+    force = np.clip(np.minimum(stamp - 6.6, 80.9 - stamp) / 0.3, 0.0, 1.0)[:, None] * [0.0, 0.0, 15.0]
+    lean = -np.einsum("kji,kj->ki", panda.jacobian(motion.q)[:, :3], force)
+    noise = 0.05 * np.random.default_rng(0).standard_normal(lean.shape)
+    _, estimates = followed(panda, motion, torques(panda, motion) + lean + noise)
+    assert kinds(estimates) == ["contact", "load", "contact"], "the end looks like a load at first, and was none"
+    assert all(each.mass < 0.02 for each in estimates if each.stamp > 81.5)
+    assert estimates[-1].mass_margin < 0.2
