@@ -24,6 +24,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kinematics import jacobian
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
@@ -239,9 +240,11 @@ class PayloadEstimator:
         Raises ArgumentError: `memory.arm` belongs to another arm.
         """
         arm, known = memory.arm, self._theta_and_phi
-        if arm is not None:
-            checks.exactly(arm.mean, known.shape, "arm.mean")
-            checks.exactly(arm.noise_ratio, (self.robot.n,), "arm.noise_ratio")
+        if arm is not None and (len(arm.mean), len(arm.noise_ratio)) != (len(known), self.robot.n):
+            raise ArgumentError(
+                f"memory.arm: expected {len(known)} entries for the {self.robot.n} joints of {self.robot.name}, got "
+                f"{len(arm.mean)} for {len(arm.noise_ratio)}: it was saved with another robot or end effector"
+            )
         self.reset()
         self._tare = memory.tare.copy()
         self._state.mean[THETA], self._state.covariance[THETA, THETA] = memory.vector, memory.covariance

@@ -88,7 +88,7 @@ def test_what_was_learnt_about_the_arm_comes_back(tared, panda):
 
 
 def test_the_memory_of_another_arm_is_refused(tared):
-    with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape"):
+    with pytest.raises(PandaDynamicsError, match=r"^memory.arm: expected \d+ entries .* another robot"):
         continued(load_robot("fr3"), tared.memory, tared.memory.arm)
 
 
@@ -230,7 +230,7 @@ def test_what_is_no_saved_payload_is_refused(entry, value, words, saved):
 
 def test_a_saved_payload_with_an_empty_memory_of_the_arm_is_refused(panda, saved):
     change_entry(saved, "memory.arm", {"mean": "", "covariance": "", "noise_ratio": ""})
-    with pytest.raises(PandaDynamicsError, match=r"^arm.mean: expected shape \(\d+,\), got \(0,\)"):
+    with pytest.raises(PandaDynamicsError, match=r"^memory.arm: expected \d+ entries .* got 0 for \d"):
         PayloadEstimator(panda).restore(load_estimate(saved))
 
 
