@@ -14,7 +14,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import PandaDynamicsError, SampleError
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError, SampleError
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.interface import every, fixed, shortened
@@ -71,6 +71,7 @@ class JointStateInput:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
         self._next_block = 0.0  # s of the steady clock
+        others = set(node.get_parameters_by_prefix(""))
         robot = interface.declare_arm(node)
         words = "Prefix of the joint names where several arms share one topic."
         self._arm_prefix = fixed(node, "arm_prefix", "", words)
@@ -94,9 +95,23 @@ class JointStateInput:
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
+        self._parameters = node.get_parameters_by_prefix("").keys() - others
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
         every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
+
+    def refuse_others(self, node: Node) -> None:
+        """Refuse parameters of the input that a node was given which has its samples from here, if they differ.
+
+        Raises ArgumentError: one does, and would have no effect.
+        """
+        for name in sorted(self._parameters):
+            own = self._node.get_parameter(name).value
+            given = node.declare_parameter(name, own).value
+            node.undeclare_parameter(name)
+            if not np.array_equal(given, own):
+                expected = f"{own!r} as of {self._node.get_name()}, whose input is that of all nodes of this process"
+                raise ArgumentError(shortened(f"{name} of {node.get_name()}: expected {expected}, got {given!r}"))
 
     @property
     def joint_names(self) -> tuple[str, ...]:

@@ -109,6 +109,8 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
+        if samples is not None:
+            samples.refuse_others(self)
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
         words = "Period of ~/payload, s; a change is published at once."
         period = changeable(self, "publish_period_s", PUBLISH_PERIOD, words, 0.001, 10.0)
