@@ -27,7 +27,7 @@ OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/jo
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
-TURN = 100  # times that the estimators take samples before timers and services have their turn
+TURN = 0.1  # s, in which the estimators take samples before timers and services have their turn
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
 
@@ -70,7 +70,7 @@ class JointStateInput:
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
-        self._next_block = 0.0  # s of the steady clock
+        self._next_block, self._served = 0.0, time.monotonic()  # s of the steady clock; the latter of the last timer
         others = set(node.get_parameters_by_prefix(""))
         robot = interface.declare_arm(node)
         words = "Prefix of the joint names where several arms share one topic."
@@ -98,7 +98,7 @@ class JointStateInput:
         self._parameters = node.get_parameters_by_prefix("").keys() - others
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
-        every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
+        every(node, LAST_BLOCK, self._on_timer)  # of a stream that ended
 
     def refuse_others(self, node: Node) -> None:
         """Refuse parameters of the input that a node was given which has its samples from here, if they differ.
@@ -152,34 +152,38 @@ class JointStateInput:
         return link_name(found, number)
 
     def _on_message(self, encoded: bytes) -> None:
-        self._last_arrival = time.monotonic()
         self._accept(encoded)
+        if time.monotonic() > self._served + TURN:  # timers are behind: they come first
+            return
         if self.answer is None:
             time.sleep(self._gather_s)
+        self._estimate_waiting()
+
+    def _on_timer(self) -> None:
+        self._served = time.monotonic()
         self._estimate_waiting()
 
     def _estimate_waiting(self) -> None:
         """Hand the samples that wait to the estimators, if it is time to."""
         if not self._waiting or time.monotonic() < self._next_block:
             return
-        queue = self._subscription.handle
-        for _ in range(TURN):
+        queue, end = self._subscription.handle, time.monotonic() + TURN
+        while self._waiting:  # of messages that have come meanwhile, the executor knows
             with queue:  # the callback is not called for what is taken here
-                for _ in range(TURN):
-                    if (taken := queue.take_message(JointState, True)) is None:
-                        break
+                while time.monotonic() < end and (taken := queue.take_message(JointState, True)) is not None:
                     self._accept(taken[0])
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             try:
                 self.estimate(block)
             except PandaDynamicsError as error:
                 self._refuse(error)
-            if not self._waiting:  # of messages that have come meanwhile, the executor knows
+            if time.monotonic() >= end:
                 break
         self._next_block = time.monotonic() + (0.0 if self.answer is None else self._gather_s)
 
     def _accept(self, encoded: bytes) -> None:
         """Decode a message and answer it; a sample that cannot be used is left out."""
+        self._last_arrival = time.monotonic()
         try:
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
             mapping = self._mapping or self._resolve(names)
