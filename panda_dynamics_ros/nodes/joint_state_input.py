@@ -19,7 +19,7 @@ from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.interface import every, fixed, shortened
 from panda_dynamics_ros.pose import from_column_major
-from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, ArmJoints, link_name, name_conflict
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 IDENTITY = np.eye(4).ravel().tolist()
@@ -55,7 +55,8 @@ class JointStateInput:
     `gather_s` s, a block at most: one at a time would take several times as long. Where nothing is to be answered, the
     node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
 
-    A sample that cannot be used is counted by reason, logged (throttled) and left out. `robot`, `joint_names` and the
+    A sample that cannot be used is counted by reason, logged (throttled) and left out; a message without any of the
+    arm's joints, such as a gripper's, is none, once the arm's are known. `robot`, `joint_names` and the
     frame names are resolved here, the latter two from the first message.
 
     is_estimating: says whether `estimate` gets samples; after an installation, its kernels are still to be compiled.
@@ -74,9 +75,9 @@ class JointStateInput:
         others = set(node.get_parameters_by_prefix(""))
         robot = interface.declare_arm(node)
         words = "Prefix of the joint names where several arms share one topic."
-        self._arm_prefix = fixed(node, "arm_prefix", "", words)
+        arm_prefix = fixed(node, "arm_prefix", "", words)
         words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
-        self._wanted = fixed(node, "joint_names", [""], words)
+        wanted = fixed(node, "joint_names", [""], words)
         words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
         F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
         self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
@@ -86,10 +87,11 @@ class JointStateInput:
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
-        self._mapping: JointMapping | None = None
+        self._joints = ArmJoints(tuple(name for name in wanted if name) or self.robot.joint_names, arm_prefix)
         self._last_arrival = time.monotonic()
         self._next_warning = 0.0  # s of the steady clock
         self._left_out = ""  # why the last sample was
+        self._others = ""  # joints of others that have come since the last sample, if any
         self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
         self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
@@ -116,7 +118,7 @@ class JointStateInput:
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The arm's joints, from base to flange; empty until a message came."""
-        return self._mapping.joint_names if self._mapping else ()
+        return self._joints.mapping.joint_names if self._joints.mapping else ()
 
     @property
     def silence(self) -> float:
@@ -183,11 +185,16 @@ class JointStateInput:
 
     def _accept(self, encoded: bytes) -> None:
         """Decode a message and answer it; a sample that cannot be used is left out."""
-        self._last_arrival = time.monotonic()
+        before, self._last_arrival = self._last_arrival, time.monotonic()
         try:
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
-            mapping = self._mapping or self._resolve(names)
+            is_first = self._joints.mapping is None
+            mapping = self._joints.mapping_for(names)
+            if is_first:
+                words = f"{shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
+                self._node.get_logger().info(f"listening to joints {words}")
             q, dq, tau = mapping.extract(names, position, velocity, effort)
+            self._others = ""
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self.monitor.accept(sample.stamp)
             if self.answer is not None:
@@ -198,7 +205,10 @@ class JointStateInput:
                     self._refuse(SampleError(words, "the estimators are behind"))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
-            self._refuse(error)
+            if getattr(error, "reason", "") == OTHER_JOINTS:
+                self._last_arrival, self._others = before, f"; {shortened(str(error))}"
+            else:
+                self._refuse(error)
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""
@@ -227,14 +237,6 @@ class JointStateInput:
             throttle_duration_sec=10.0,
         )
 
-    def _resolve(self, available: tuple[str, ...]) -> JointMapping:
-        wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
-        self._mapping = JointMapping(resolve_joint_names(available, wanted, self._arm_prefix))
-        self._node.get_logger().info(
-            f"listening to joints {shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
-        )
-        return self._mapping
-
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
         monitor, before = self.monitor, self._reported
@@ -244,7 +246,7 @@ class JointStateInput:
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
-            level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s"
+            level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s{self._others}"
         elif not self.is_estimating():
             summary = "no estimates yet: their kernels are still to be compiled"
         elif left_out:

@@ -39,6 +39,7 @@ from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.franka_state import FrankaStateNode
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
+from panda_dynamics_ros.robot.joint_mapping import ArmJoints
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, TOPICS = ROOT / "docs" / "troubleshooting.md", ROOT / "docs" / "topics.md"
@@ -92,6 +93,33 @@ def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
 def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
     messages = [*map(sample, range(50)), sample(50, effort=np.nan), *map(sample, range(200, 250))]
     assert said_of(dynamics, messages) == quotes()[3][0]
+
+
+FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
+
+
+def test_messages_of_a_gripper_alone_are_no_samples(dynamics):
+    """They come on the same topic, from its own broadcaster; without the arm's they are what is wrong."""
+    before = [sample(k, FINGERS) for k in range(3)]
+    assert said_of(dynamics, before).startswith("samples left out: names: expected panda_joint1 .. panda_joint7")
+    stream = [each for k in range(101) for each in (sample(k), *([sample(k, FINGERS)] if k % 30 == 0 else []))]
+    assert said_of(dynamics, stream) == "1000 Hz"
+    assert dynamics.samples.monitor.rejected.total() == 3
+    dynamics.set_parameters([Parameter("stale_timeout_s", value=0.001)])
+    dynamics.samples._last_arrival -= 1.0
+    said = said_of(dynamics, [sample(k, FINGERS) for k in range(3)])  # which do not hide that the arm is silent
+    assert re.fullmatch(r"no joint states for \d+\.\d s; names: expected .*, got panda_finger_joint1, .*", said)
+
+
+@pytest.mark.parametrize("arm_prefix", ["", "left"])
+def test_another_arms_messages_in_turn(arm_prefix, dynamics):
+    """With a prefix they are no samples. Without, the first arm is used, and the doubt stays."""
+    dynamics.samples._joints = ArmJoints(ARM, arm_prefix)
+    both = [sample(k, arm(f"{side}_panda")) for k in range(101) for side in ("left", "right")]
+    said = "1000 Hz" if arm_prefix else quotes()[5][0]
+    assert said_of(dynamics, both) == said == said_of(dynamics, both[-2:] if not arm_prefix else [])
+    assert dynamics.samples.monitor.rejected.total() == (0 if arm_prefix else 102)
+    assert dynamics.samples.joint_names == tuple(arm("left_panda"))
 
 
 def test_losses_where_two_publish_are_put_down_to_them(probe, dynamics):
