@@ -28,6 +28,7 @@ PATIENCE = 5.0  # s without any joint state, and between two log lines of sample
 
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 0.1  # s, in which the estimators take samples before timers and services have their turn
+FROZEN = 20  # samples of one stamp, one after the other: the driver does not set it
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
 
@@ -251,6 +252,9 @@ class JointStateInput:
             summary = "no estimates yet: their kernels are still to be compiled"
         elif left_out:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
+        elif monitor.repeated >= FROZEN:
+            level, words = DiagnosticStatus.ERROR, "the driver has to set header.stamp"
+            summary = f"stamps do not change ({monitor.last_stamp:.6f} s): {words}"
         elif 0.0 < monitor.rate < 100.0:
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
         elif lost:

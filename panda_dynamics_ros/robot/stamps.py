@@ -42,6 +42,7 @@ class StreamMonitor:
         self.received = 0
         self.lost = 0
         self.out_of_order = 0
+        self.repeated = 0  # samples, up to the last, with the stamp of the one before
         self.rejected: Counter[str] = Counter()
         self.last_stamp = -math.inf
         self.latest_problem = ""
@@ -66,6 +67,7 @@ class StreamMonitor:
         elif leap > 0.0:
             self._note_step(leap)
         step = stamp - self.last_stamp
+        self.repeated = 0 if step else self.repeated + 1
         if STAMP_JUMP < abs(step) < math.inf:  # to be judged with the sample after it
             self._before_leap = self.last_stamp
         elif 0.0 < step < math.inf:

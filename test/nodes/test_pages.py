@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 from bag_files import samples
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from motion import sinusoids, torques
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
@@ -74,6 +76,11 @@ def arm(prefix: str) -> list[str]:
     return [f"{prefix}_joint{j}" for j in range(1, 8)]
 
 
+def without_stamp(message: JointState) -> JointState:
+    message.header.stamp = Time()
+    return message
+
+
 STREAMS: dict[int, list[list[JointState]]] = {
     1: [[]],
     2: [[sample(round(k * 100.0 / 3.0)) for k in range(30)]],
@@ -82,6 +89,7 @@ STREAMS: dict[int, list[list[JointState]]] = {
     5: [[sample(0, [*arm("left_panda"), *arm("right_panda")])]],
     6: [[sample(k) for k in (*range(50), *range(55, 60))]],
     7: [[sample(k) for k in (*range(50), 47)]],
+    12: [[without_stamp(sample(k)) for k in range(30)]],
 }
 
 
@@ -93,6 +101,15 @@ def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
 def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
     messages = [*map(sample, range(50)), sample(50, effort=np.nan), *map(sample, range(200, 250))]
     assert said_of(dynamics, messages) == quotes()[3][0]
+
+
+@pytest.mark.parametrize("stopped", [0, 50])
+def test_stamps_that_do_not_change_are_an_error(stopped, dynamics):
+    """From the first, or from one on; and none once they change again."""
+    said = said_of(dynamics, [sample(min(k, stopped)) for k in range(100)])
+    assert said.startswith("stamps do not change (1700000000.0")
+    assert dynamics.samples.diagnostic().level == DiagnosticStatus.ERROR
+    assert "do not change" not in said_of(dynamics, [sample(k) for k in range(101, 200)])
 
 
 FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
@@ -175,8 +192,8 @@ def test_a_load_that_is_not_taken_over(estimator, monkeypatch):
         assert nobody.replace("service_server/set_load", "{self._service}") in source
 
 
-def test_there_are_eleven():
-    assert list(quotes()) == list(range(1, 12))
+def test_there_are_twelve():
+    assert list(quotes()) == list(range(1, 13))
     assert all(quotes().values())
     assert {number: len(quotes()[number]) for number in STREAMS} == {n: len(cases) for n, cases in STREAMS.items()}
 
