@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
@@ -123,6 +124,7 @@ class PayloadEstimatorNode(Node):
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._file = EstimateFile(self, self.monitor)
+        self._stamp: Time | None = None  # of the sample of the last estimate
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
@@ -149,6 +151,8 @@ class PayloadEstimatorNode(Node):
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
         """Publish the estimates that are due, if they are finite: an absurd sample may overflow on its way."""
         for k, estimate, is_due in rows.estimates:
+            if estimate.stamp == samples[k].stamp:  # not one that came again
+                self._stamp = samples[k].header_stamp
             if not is_due or not np.isfinite(estimate.covariance).all():
                 continue
             stamp, frame = samples[k].header_stamp, self.samples.flange_frame
@@ -164,15 +168,15 @@ class PayloadEstimatorNode(Node):
                 self._diagnose()
 
     def _publish_offsets(self) -> None:
-        if self._estimator.counts.used:
-            stamp = conversions.time_message(self._estimator.estimate.stamp)
+        if self._stamp is not None:
             offsets = self._estimator.arm_errors.offset
-            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
+            self._offsets.publish(conversions.torque_message(self._stamp, self.samples.joint_names, offsets))
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
         known = estimate.com_is_known
         values = {
+            "status": estimate.status,
             "mass_kg": f"{estimate.mass:.4f}",
             "mass_std_kg": f"{estimate.std[0]:.4f}",
             "raw_mass_kg": f"{self._estimator.raw_mass:.4f}",
