@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the nodes declare parameters, those of the arm among them, and open topics.
 
-Parameters have descriptions, units in their names, and ranges. The quality of service of every topic can be overridden
-by parameters (docs/topics.md).
+Parameters have descriptions, units in their names, and ranges. History, depth and reliability of every topic can be
+overridden by parameters (docs/topics.md).
 """
 
 from collections.abc import Callable, Sequence
