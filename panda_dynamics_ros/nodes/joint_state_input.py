@@ -81,7 +81,7 @@ class JointStateInput:
         wanted = fixed(node, "joint_names", [""], words)
         words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
         F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
-        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE, "F_T_EE"))
         self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
         words = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
         self._flange_frame = fixed(node, "flange_frame", "", words)
