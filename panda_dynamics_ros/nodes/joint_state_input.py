@@ -265,6 +265,8 @@ class JointStateInput:
         elif disorder:
             cause = "two publishers, or a clock that was set?"
             summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
+        elif not monitor.rate:
+            summary = "the rate is not known yet"
         elif self.joint_names and (doubt := name_conflict(self.robot, self.joint_names)):
             summary = f"{monitor.rate:.0f} Hz, but {doubt}"
         else:

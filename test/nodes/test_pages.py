@@ -103,6 +103,12 @@ def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
     assert said_of(dynamics, messages) == quotes()[3][0]
 
 
+def test_a_rate_that_is_not_known_is_not_0_hz(dynamics):
+    """Of a slow stream, in the first diagnostics."""
+    assert said_of(dynamics, [sample(33 * k) for k in range(4)]) == "the rate is not known yet"
+    assert dynamics.samples.diagnostic().level == DiagnosticStatus.WARN
+
+
 @pytest.mark.parametrize("stopped", [0, 50])
 def test_stamps_that_do_not_change_are_an_error(stopped, dynamics):
     """From the first, or from one on; and none once they change again."""
