@@ -71,7 +71,7 @@ class EstimateFile:
     def save(self) -> tuple[bool, str]:
         """Save to `save_path`; whether that worked, and in words."""
         self.problem = self._write(self._path)
-        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser()}"
+        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser().absolute()}"
 
     def _write(self, path: str) -> str:
         """Why the estimate could not be written; empty where it could."""
