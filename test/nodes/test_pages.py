@@ -31,7 +31,6 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-import panda_dynamics_ros as pdr
 from nodes.probe import Probe
 from nodes.processes import PATH
 from nodes.robot_stream import ARM, PayloadStream, Script, joint_state, nanoseconds_of
@@ -176,12 +175,12 @@ def test_a_matrix_the_wrong_way_round_ends_the_node(nodes):
     assert [nodes.log("payload_estimator").splitlines()[-1]] == quotes()[9]
 
 
-def test_a_parameter_that_does_not_change(dynamics):
+def test_a_parameter_that_does_not_change(dynamics, nodes):
     refused, unknown = quotes()[10]
     assert dynamics.set_parameters([Parameter("robot", value="fr3")])[0].reason == refused
-    with pytest.raises(pdr.PandaDynamicsError) as caught:
-        pdr.load_robot("franka")
-    assert str(caught.value) == unknown
+    nodes.start("payload_estimator", robot="franka")
+    assert nodes.wait("payload_estimator") == CANNOT_START
+    assert nodes.log("payload_estimator").splitlines()[-1] == unknown
 
 
 def test_a_load_that_is_not_taken_over(estimator, monkeypatch):
