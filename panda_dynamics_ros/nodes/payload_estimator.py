@@ -113,7 +113,7 @@ class PayloadEstimatorNode(Node):
         if samples is not None:
             samples.refuse_others(self)
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
-        words = "Period of ~/payload, s; a change is published at once."
+        words = "Period of ~/payload, s, rounded up to whole updates of 0.02 s; a change is published at once."
         period = changeable(self, "publish_period_s", PUBLISH_PERIOD, words, 0.001, 10.0)
         self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
