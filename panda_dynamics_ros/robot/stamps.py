@@ -13,6 +13,7 @@ import numpy as np
 BILLION = 1_000_000_000
 STAMP_JUMP = 1.0
 """s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
+LONGEST_GAP = 10.0  # s: beyond it nothing is lost, but a clock was set or the driver was restarted
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
@@ -35,7 +36,8 @@ class StreamMonitor:
 
     A sample is lost where two consecutive stamps lie more than one and a half periods apart; the period is the
     median of recent steps, so that it follows the stream and no single gap moves it. A step of more than a second
-    is judged with the sample after it: a gap, a clock that was set, or one wrong stamp.
+    is judged with the sample after it: a gap, a clock that was set (also for a gap beyond `LONGEST_GAP`), or one wrong
+    stamp.
     """
 
     def __init__(self) -> None:
@@ -82,6 +84,9 @@ class StreamMonitor:
         self.latest_problem = problem
 
     def _note_step(self, step: float) -> None:
+        if step > LONGEST_GAP:
+            self.latest_problem = f"pause of {step:.1f} s"
+            return
         if step > 1.5 * self.period:
             self.lost += round(step / self.period) - 1
             self.latest_problem = f"gap of {step:.4f} s"
