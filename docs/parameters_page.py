@@ -59,7 +59,8 @@ change later (`read-only`). Those marked *at run time* take effect with `ros2 pa
 or of the wrong type, is refused with the reason.
 
 Every node also has `use_sim_time`, and for each topic `qos_overrides.<topic>.publisher.<policy>` or
-`qos_overrides.<topic>.subscription.<policy>`, with the topic's full name ([topics](topics.md) has an example).
+`qos_overrides.<topic>.subscription.<policy>`, with the topic's full name and `history`, `depth` or `reliability` as the
+policy ([topics](topics.md) has an example).
 """
 
 

@@ -32,7 +32,7 @@ from panda_dynamics_ros.nodes.interface import declare_arm, fixed
 from panda_dynamics_ros.nodes.runner import CANNOT_START, run_node
 from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.robot import write_robot
-from panda_dynamics_ros.robot.joint_mapping import JointMapping, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, JointMapping, resolve_joint_names
 
 # A second of samples may wait while the executor does something else; none is to be lost.
 EVERY_SAMPLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -113,7 +113,8 @@ class WeighOnRobot(Node):
                 self.mapping, self.trajectory.joint_names = JointMapping(names), list(names)
             q, dq, tau = self.mapping.extract(message.name, message.position, message.velocity, message.effort)
         except PandaDynamicsError as error:
-            self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
+            if getattr(error, "reason", "") != OTHER_JOINTS:  # a gripper's message is no sample
+                self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
             return
         stamp = conversions.seconds(message.header.stamp)
         self.latest = JointStateSample(stamp, self.mapping.joint_names, q.copy(), dq.copy(), tau.copy())

@@ -34,12 +34,13 @@ def to_column_major(T: ArrayLike) -> FloatArray:
     return np.ascontiguousarray(np.swapaxes(T, -1, -2)).reshape(*T.shape[:-2], 16)
 
 
-def from_column_major(a: ArrayLike) -> FloatArray:
+def from_column_major(a: ArrayLike, name: str = "a") -> FloatArray:
     """The pose T_a_b (..., 4, 4), m, of column-major numbers (..., 16); an ArgumentError for a row-major matrix, too.
 
     A row-major pose without translation is a valid column-major one (of the inverse rotation) and cannot be told apart.
+    Errors call the numbers `name`.
     """
-    name = "a (16 floats, column-major)"
+    name += " (16 floats, column-major)"
     rows = checks.trailing(a, (16,), name)
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
     row, column = (np.abs(end - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) for end in (T[..., 3, :], T[..., :, 3]))

@@ -90,19 +90,22 @@ def read_npz(path: Path, most: int) -> dict[str, Any]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, folders: bool = False) -> Iterator[Path]:
     """A path to write to; what was written then takes the place of what is at `path`, whole or not at all.
 
     In a folder of others a link, or a name that can be foreseen, may lead to any file: neither is written through.
 
+    folders: whether a folder is written, and may be at `path`.
     Raises OSError: the file cannot be written, or what is there is no file.
     """
-    if exists(path) and not is_file(path):
+    if exists(path) and not (is_file(path) or folders):
         raise FileExistsError(errno.EEXIST, "expected a file to replace, got none", str(path))
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
             unfinished = Path(folder) / path.name
             yield unfinished
+            if folders and exists(path):
+                path.rename(f"{unfinished}.before")  # removed with the temporary folder
             unfinished.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error

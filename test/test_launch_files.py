@@ -99,7 +99,7 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix):
             r"left\.panda_dynamics\]: payloads come on /left/payload_estimator/payload: they do not count as external"
         )
     assert demo.process.returncode == 0, demo.text
-    assert demo.finished_cleanly() == {"dynamics", "payload_estimator", "simulated_panda"}
+    assert demo.finished_cleanly() == {"dynamics", "payload_estimator", "simulated_panda"}, demo.text
     assert "Traceback" not in demo.text
 
 
@@ -113,7 +113,7 @@ def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
         replay.ended()
     assert replay.process.returncode == 0, replay.text
     assert "the recording has been played" in replay.text
-    assert replay.finished_cleanly() == {"bag_player", "dynamics", "payload_estimator"}
+    assert replay.finished_cleanly() == {"bag_player", "dynamics", "payload_estimator"}, replay.text
     assert "last estimate: " in replay.text
 
 
@@ -131,7 +131,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp
         r".*__ns:=/right.*joint_states:=franka/joint_",
         live.text,
     )
-    assert live.finished_cleanly() == {"nice"}  # the other node, by what it was started with
+    assert live.finished_cleanly() == {"nice"}, live.text  # the other node, by what it was started with
 
 
 @pytest.mark.ros
@@ -189,6 +189,7 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
         demo.until(r"restored a payload of (0\.9|1\.0)\d\d kg", died=True)
         demo.until(r"listening to joints panda_joint1.*\n(.*\n)*.*listening to joints panda_joint1", died=True)
     assert demo.process.returncode == 0, demo.text
+    assert [*(prefix / "tmp").glob("panda_payload_*")] == []
 
 
 @pytest.mark.ros
@@ -199,7 +200,7 @@ def test_both_nodes_run_in_one_process(prefix):
         demo.until(r"one\.panda_dynamics\]: listening to joints left_panda_joint1")
         demo.until(r"one\.payload_estimator\]: detected a pick")
         demo.until_mass(0.9)
-    assert demo.finished_cleanly() == {"suite", "simulated_panda"}
+    assert demo.finished_cleanly() == {"suite", "simulated_panda"}, demo.text
     (mass,) = re.findall(r"last estimate: .*, (\S+) \+/- ", demo.text)
     assert float(mass) == pytest.approx(1.0, abs=0.15)  # with the hand it is the simulator's that counts for none
 
@@ -327,7 +328,7 @@ def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
         cell.until_mass(0.9)
     (mass,) = re.findall(r"last estimate: .*, (\S+) \+/- ", cell.text)
     assert float(mass) == pytest.approx(1.0, abs=0.15)
-    assert cell.finished_cleanly() >= {"dynamics", "payload_estimator", "simulated_panda"}
+    assert cell.finished_cleanly() >= {"dynamics", "payload_estimator", "simulated_panda"}, cell.text
 
 
 @pytest.mark.ros

@@ -62,7 +62,7 @@ class PayloadInput:
             if not payload.is_physical():
                 raise ArgumentError(f"inertia: expected a body that can exist, got {payload}")
         except PandaDynamicsError as error:
-            self.problem = shortened(str(error))
+            self.problem = shortened(" ".join(str(error).split()))  # a body prints as several lines
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
         self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)

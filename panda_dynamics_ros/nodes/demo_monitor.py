@@ -65,11 +65,11 @@ class DemoMonitor(Node):
         stamp = conversions.nanoseconds(message.header.stamp)
         both = self._halves[stamp] = self._halves.get(stamp, {}) | half
         if len(both) == 2:
-            status, values = self.diagnostics.get(ESTIMATE, ("", {}))
+            _, values = self.diagnostics.get(ESTIMATE, ("", {}))
             known = np.array([flag == "1" for flag in values.get("identifiable", "0" * 10)])
             del self._halves[stamp]
-            estimate = PayloadEstimate(stamp / BILLION, both["vector"], both["covariance"], known, status)
-            self.estimates.append(estimate)
+            vector, covariance, status = both["vector"], both["covariance"], values.get("status", "")
+            self.estimates.append(PayloadEstimate(stamp / BILLION, vector, covariance, known, status))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the nodes declare parameters, those of the arm among them, and open topics.
 
-Parameters have descriptions, units in their names, and ranges. The quality of service of every topic can be overridden
-by parameters (docs/topics.md).
+Parameters have descriptions, units in their names, and ranges. History, depth and reliability of every topic can be
+overridden by parameters (docs/topics.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Header, String
 
 from panda_dynamics_ros import RobotModel, load_robot
+from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.nodes.conversions import exact_time_message
 from panda_dynamics_ros.robot.description import EFFORT_KINDS, MEASURED
 from panda_dynamics_ros.untrusted import printable
@@ -149,7 +150,12 @@ def declare_arm(node: Node, with_effort: bool = True) -> RobotModel:
     given = {name: fixed(node, name, default, what) for name, (default, what) in table.items()}
     if source == ROBOT_DESCRIPTION:
         source = text or _description_of_topic(node)
-    return load_robot(source, **{name: value for name, value in given.items() if value not in ("", table[name][0])})
+    stated = {name: value for name, value in given.items() if value not in ("", table[name][0])}
+    try:
+        return load_robot(source, **stated)
+    except ArgumentError as error:
+        known = "robot: expected one of "
+        raise ArgumentError(str(error).replace(known, f"{known}{ROBOT_DESCRIPTION}, ")) from error
 
 
 def _description_of_topic(node: Node) -> str:

@@ -14,12 +14,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.errors import PandaDynamicsError, SampleError
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError, SampleError
 from panda_dynamics_ros.nodes import conversions, interface
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
 from panda_dynamics_ros.nodes.interface import every, fixed, shortened
 from panda_dynamics_ros.pose import from_column_major
-from panda_dynamics_ros.robot.joint_mapping import JointMapping, link_name, name_conflict, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, ArmJoints, link_name, name_conflict
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 IDENTITY = np.eye(4).ravel().tolist()
@@ -27,7 +27,8 @@ OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/jo
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
-TURN = 100  # times that the estimators take samples before timers and services have their turn
+TURN = 0.1  # s, in which the estimators take samples before timers and services have their turn
+FROZEN = 20  # samples of one stamp, one after the other: the driver does not set it
 BLOCK = 20  # samples at most that they take at once: new ones are answered afterwards
 BACKLOG = 1000  # samples, or the queue's depth, that wait for the estimators; of more the oldest are left out
 
@@ -55,7 +56,8 @@ class JointStateInput:
     `gather_s` s, a block at most: one at a time would take several times as long. Where nothing is to be answered, the
     node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
 
-    A sample that cannot be used is counted by reason, logged (throttled) and left out. `robot`, `joint_names` and the
+    A sample that cannot be used is counted by reason, logged (throttled) and left out; a message without any of the
+    arm's joints, such as a gripper's, is none, once the arm's are known. `robot`, `joint_names` and the
     frame names are resolved here, the latter two from the first message.
 
     is_estimating: says whether `estimate` gets samples; after an installation, its kernels are still to be compiled.
@@ -70,38 +72,54 @@ class JointStateInput:
     ) -> None:
         self._node, self.answer, self.estimate, self._gather_s = node, answer, estimate, gather_s
         self.is_estimating: Callable[[], bool] = lambda: True
-        self._next_block = 0.0  # s of the steady clock
+        self._next_block, self._served = 0.0, time.monotonic()  # s of the steady clock; the latter of the last timer
+        others = set(node.get_parameters_by_prefix(""))
         robot = interface.declare_arm(node)
         words = "Prefix of the joint names where several arms share one topic."
-        self._arm_prefix = fixed(node, "arm_prefix", "", words)
+        arm_prefix = fixed(node, "arm_prefix", "", words)
         words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
-        self._wanted = fixed(node, "joint_names", [""], words)
+        wanted = fixed(node, "joint_names", [""], words)
         words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."
         F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
-        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE))
+        self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE, "F_T_EE"))
         self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
         words = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
         self._flange_frame = fixed(node, "flange_frame", "", words)
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
-        self._mapping: JointMapping | None = None
+        self._joints = ArmJoints(tuple(name for name in wanted if name) or self.robot.joint_names, arm_prefix)
         self._last_arrival = time.monotonic()
         self._next_warning = 0.0  # s of the steady clock
         self._left_out = ""  # why the last sample was
+        self._others = ""  # joints of others that have come since the last sample, if any
         self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
         self._subscription = interface.subscribe(
             node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
         )
         self._topic = self._subscription.topic_name
+        self._parameters = node.get_parameters_by_prefix("").keys() - others
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))
         every(node, 1.0, self._warn_of_absence)
-        every(node, LAST_BLOCK, self._estimate_waiting)  # of a stream that ended
+        every(node, LAST_BLOCK, self._on_timer)  # of a stream that ended
+
+    def refuse_others(self, node: Node) -> None:
+        """Refuse parameters of the input that a node was given which has its samples from here, if they differ.
+
+        Raises ArgumentError: one does, and would have no effect.
+        """
+        for name in sorted(self._parameters):
+            own = self._node.get_parameter(name).value
+            given = node.declare_parameter(name, own).value
+            node.undeclare_parameter(name)
+            if not np.array_equal(given, own):
+                expected = f"{own!r} as of {self._node.get_name()}, whose input is that of all nodes of this process"
+                raise ArgumentError(shortened(f"{name} of {node.get_name()}: expected {expected}, got {given!r}"))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The arm's joints, from base to flange; empty until a message came."""
-        return self._mapping.joint_names if self._mapping else ()
+        return self._joints.mapping.joint_names if self._joints.mapping else ()
 
     @property
     def silence(self) -> float:
@@ -137,38 +155,47 @@ class JointStateInput:
         return link_name(found, number)
 
     def _on_message(self, encoded: bytes) -> None:
-        self._last_arrival = time.monotonic()
         self._accept(encoded)
+        if time.monotonic() > self._served + TURN:  # timers are behind: they come first
+            return
         if self.answer is None:
             time.sleep(self._gather_s)
+        self._estimate_waiting()
+
+    def _on_timer(self) -> None:
+        self._served = time.monotonic()
         self._estimate_waiting()
 
     def _estimate_waiting(self) -> None:
         """Hand the samples that wait to the estimators, if it is time to."""
         if not self._waiting or time.monotonic() < self._next_block:
             return
-        queue = self._subscription.handle
-        for _ in range(TURN):
+        queue, end = self._subscription.handle, time.monotonic() + TURN
+        while self._waiting:  # of messages that have come meanwhile, the executor knows
             with queue:  # the callback is not called for what is taken here
-                for _ in range(TURN):
-                    if (taken := queue.take_message(JointState, True)) is None:
-                        break
+                while time.monotonic() < end and (taken := queue.take_message(JointState, True)) is not None:
                     self._accept(taken[0])
             block = [self._waiting.popleft() for _ in range(min(len(self._waiting), BLOCK))]
             try:
                 self.estimate(block)
             except PandaDynamicsError as error:
                 self._refuse(error)
-            if not self._waiting:  # of messages that have come meanwhile, the executor knows
+            if time.monotonic() >= end:
                 break
         self._next_block = time.monotonic() + (0.0 if self.answer is None else self._gather_s)
 
     def _accept(self, encoded: bytes) -> None:
         """Decode a message and answer it; a sample that cannot be used is left out."""
+        before, self._last_arrival = self._last_arrival, time.monotonic()
         try:
             header_stamp, names, position, velocity, effort = self._decoder.decode(encoded)
-            mapping = self._mapping or self._resolve(names)
+            is_first = self._joints.mapping is None
+            mapping = self._joints.mapping_for(names)
+            if is_first:
+                words = f"{shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
+                self._node.get_logger().info(f"listening to joints {words}")
             q, dq, tau = mapping.extract(names, position, velocity, effort)
+            self._others = ""
             sample = Sample(header_stamp, conversions.seconds(header_stamp), q, dq, tau)
             self.monitor.accept(sample.stamp)
             if self.answer is not None:
@@ -179,7 +206,10 @@ class JointStateInput:
                     self._refuse(SampleError(words, "the estimators are behind"))
                 self._waiting.append(sample)
         except PandaDynamicsError as error:
-            self._refuse(error)
+            if getattr(error, "reason", "") == OTHER_JOINTS:
+                self._last_arrival, self._others = before, f"; {shortened(str(error))}"
+            else:
+                self._refuse(error)
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""
@@ -208,14 +238,6 @@ class JointStateInput:
             throttle_duration_sec=10.0,
         )
 
-    def _resolve(self, available: tuple[str, ...]) -> JointMapping:
-        wanted = tuple(name for name in self._wanted if name) or self.robot.joint_names
-        self._mapping = JointMapping(resolve_joint_names(available, wanted, self._arm_prefix))
-        self._node.get_logger().info(
-            f"listening to joints {shortened(', '.join(self.joint_names))}; base is {shortened(self.base_frame)}"
-        )
-        return self._mapping
-
     def diagnostic(self) -> DiagnosticStatus:
         """What the stream delivers, in words."""
         monitor, before = self.monitor, self._reported
@@ -225,11 +247,14 @@ class JointStateInput:
         if monitor.received == 0 and not monitor.rejected:
             level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
         elif self.is_stale:
-            level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s"
+            level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s{self._others}"
         elif not self.is_estimating():
             summary = "no estimates yet: their kernels are still to be compiled"
         elif left_out:
             level, summary = DiagnosticStatus.ERROR, f"samples left out: {self._left_out}"
+        elif monitor.repeated >= FROZEN:
+            level, words = DiagnosticStatus.ERROR, "the driver has to set header.stamp"
+            summary = f"stamps do not change ({monitor.last_stamp:.6f} s): {words}"
         elif 0.0 < monitor.rate < 100.0:
             summary = f"{monitor.rate:.0f} Hz: a real robot has 1 kHz on franka/joint_states"
         elif lost:
@@ -240,6 +265,8 @@ class JointStateInput:
         elif disorder:
             cause = "two publishers, or a clock that was set?"
             summary = f"{disorder} stamps out of order ({monitor.latest_problem}): {cause}"
+        elif not monitor.rate:
+            summary = "the rate is not known yet"
         elif self.joint_names and (doubt := name_conflict(self.robot, self.joint_names)):
             summary = f"{monitor.rate:.0f} Hz, but {doubt}"
         else:

@@ -5,7 +5,9 @@ An argument that is not given leaves the parameter to `params_file` and, where t
 default; so most arguments are empty by default.
 """
 
+import atexit
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -150,8 +152,10 @@ def estimators(context: LaunchContext) -> list[Action]:
     resume: dict[str, str] = {}
     if value_of(context, "respawn") == "true":
         options = {"respawn": True, "respawn_delay": RESPAWN_DELAY}
-        # Of this launch alone: there is nothing in it at the first start.
-        resume = {"resume_path": f"{tempfile.mkdtemp(prefix='panda_payload_')}/payload.yaml"}
+        # Of this launch alone: there is nothing in it at the first start. At a shutdown nodes still write to it.
+        folder = tempfile.mkdtemp(prefix="panda_payload_")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        resume = {"resume_path": f"{folder}/payload.yaml"}
     if value_of(context, "one_process") == "true":
         nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
     else:

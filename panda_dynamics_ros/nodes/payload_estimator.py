@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
@@ -70,7 +71,7 @@ class EstimateFile:
     def save(self) -> tuple[bool, str]:
         """Save to `save_path`; whether that worked, and in words."""
         self.problem = self._write(self._path)
-        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser()}"
+        return not self.problem, self.problem or f"saved to {Path(self._path).expanduser().absolute()}"
 
     def _write(self, path: str) -> str:
         """Why the estimate could not be written; empty where it could."""
@@ -109,8 +110,10 @@ class PayloadEstimatorNode(Node):
 
     def __init__(self, samples: JointStateInput | None = None, **options: Any) -> None:
         super().__init__("payload_estimator")
+        if samples is not None:
+            samples.refuse_others(self)
         self.samples = samples or JointStateInput(self, self._estimate, GATHER_S)
-        words = "Period of ~/payload, s; a change is published at once."
+        words = "Period of ~/payload, s, rounded up to whole updates of 0.02 s; a change is published at once."
         period = changeable(self, "publish_period_s", PUBLISH_PERIOD, words, 0.001, 10.0)
         self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
@@ -121,6 +124,7 @@ class PayloadEstimatorNode(Node):
         self.monitor = ArmMonitor(self.samples.robot, **options)
         self._estimator = self.monitor.payload_estimator
         self._file = EstimateFile(self, self.monitor)
+        self._stamp: Time | None = None  # of the sample of the last estimate
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
         self._frozen_before = 0
@@ -147,6 +151,8 @@ class PayloadEstimatorNode(Node):
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
         """Publish the estimates that are due, if they are finite: an absurd sample may overflow on its way."""
         for k, estimate, is_due in rows.estimates:
+            if estimate.stamp == samples[k].stamp:  # not one that came again
+                self._stamp = samples[k].header_stamp
             if not is_due or not np.isfinite(estimate.covariance).all():
                 continue
             stamp, frame = samples[k].header_stamp, self.samples.flange_frame
@@ -162,15 +168,15 @@ class PayloadEstimatorNode(Node):
                 self._diagnose()
 
     def _publish_offsets(self) -> None:
-        if self._estimator.counts.used:
-            stamp = conversions.time_message(self._estimator.estimate.stamp)
+        if self._stamp is not None:
             offsets = self._estimator.arm_errors.offset
-            self._offsets.publish(conversions.torque_message(stamp, self.samples.joint_names, offsets))
+            self._offsets.publish(conversions.torque_message(self._stamp, self.samples.joint_names, offsets))
 
     def _diagnostic(self) -> DiagnosticStatus:
         estimate, counts = self._estimator.estimate, self._estimator.counts
         known = estimate.com_is_known
         values = {
+            "status": estimate.status,
             "mass_kg": f"{estimate.mass:.4f}",
             "mass_std_kg": f"{estimate.std[0]:.4f}",
             "raw_mass_kg": f"{self._estimator.raw_mass:.4f}",

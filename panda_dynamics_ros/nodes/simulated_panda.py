@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import PandaDynamicsError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
@@ -53,7 +54,7 @@ class SimulatedPandaNode(Node):
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
-        self._payload = payload_cube(mass, com)
+        self._payload = payload_cube(mass, checks.exactly(com, (3,), "payload_com_m"))
         self._manual = follows or self._pick_at < 0.0
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]

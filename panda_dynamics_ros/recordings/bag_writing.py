@@ -6,7 +6,6 @@ is serialised with numbers that stand for the runs, and its bytes are repeated w
 """
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -23,6 +22,7 @@ from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
+from panda_dynamics_ros.untrusted import replacing
 
 Nanoseconds = NDArray[np.int64]
 
@@ -70,24 +70,25 @@ def write_topics(
     if path.exists():
         if not overwrite:
             raise ArgumentError(f"path: expected one that does not exist yet, or --overwrite, got {str(path)!r}")
-        if not path.is_dir() or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
+        if not (path.is_dir() and path.name) or any(not RECORDING_FILE.fullmatch(file.name) for file in path.iterdir()):
             raise ArgumentError(f"path: expected a recording to replace, got {str(path)!r}, which holds something else")
-        shutil.rmtree(path)
-    # Version 8 is what Humble to Jazzy read.
-    writer = library.Writer(path, version=8, storage_plugin=library.StoragePlugin.MCAP)
-    if compressed:  # chunk by chunk: as good for seeking as without
-        writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
-    with writer:
-        connections = [
-            writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
-            for topic in topics
-        ]
-        for block in blocks:
-            sources = [x for x, messages in zip(connections, block, strict=True) for _ in messages.stamp_ns]
-            times = np.concatenate([messages.stamp_ns for messages in block])
-            rows = [row for topic, each in zip(topics, block, strict=True) for row in _serialised(topic.type, each)]
-            for k in np.argsort(times, kind="stable").tolist():
-                writer.write(sources[k], int(times[k]), memoryview(rows[k]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path, folders=True) as unfinished:
+        # Version 8 is what Humble to Jazzy read.
+        writer = library.Writer(unfinished, version=8, storage_plugin=library.StoragePlugin.MCAP)
+        if compressed:  # chunk by chunk: as good for seeking as without
+            writer.set_compression(library.CompressionMode.STORAGE, library.CompressionFormat.ZSTD)
+        with writer:
+            connections = [
+                writer.add_connection(topic.name, topic.type, typestore=types, offered_qos_profiles=[_offer(topic)])
+                for topic in topics
+            ]
+            for block in blocks:
+                sources = [x for x, messages in zip(connections, block, strict=True) for _ in messages.stamp_ns]
+                times = np.concatenate([messages.stamp_ns for messages in block])
+                rows = [row for topic, each in zip(topics, block, strict=True) for row in _serialised(topic.type, each)]
+                for k in np.argsort(times, kind="stable").tolist():
+                    writer.write(sources[k], int(times[k]), memoryview(rows[k]))
     return path / f"{path.name}.mcap"
 
 
@@ -102,6 +103,7 @@ def write_joint_states(
     Returns the MCAP file inside the folder.
     Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
     Raises MissingDependencyError: rosbags is not installed.
+    Raises OSError: it cannot be written; what is at `path` stays as it is.
     """
     topics = [OfferedTopic(topic, JOINT_STATE)]
     return write_topics(path, topics, _blocks(samples), overwrite=overwrite, compressed=False)

@@ -13,13 +13,13 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.dynamics.model import load_robot
-from panda_dynamics_ros.errors import ArgumentError, DataError, SampleError
+from panda_dynamics_ros.errors import DataError, SampleError
 from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample, JointStateStream, SampleStream
 from panda_dynamics_ros.recordings.table_files import TABLES, TableStream
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.joint_mapping import NOT_FINITE, JointMapping, resolve_joint_names
+from panda_dynamics_ros.robot.joint_mapping import MISSING_JOINTS, NOT_FINITE, OTHER_JOINTS, ArmJoints
 from panda_dynamics_ros.robot.stamps import BACKWARD_STAMP, DUPLICATE_STAMP, FUTURE_STAMP, STAMP_JUMP
 from panda_dynamics_ros.untrusted import exists, is_file
 
@@ -39,7 +39,7 @@ def load_dataset(
 ) -> JointDataset:
     """The samples of a recording that can be used.
 
-    Left out, and counted in `rejected`: samples without all of the arm's joints, of disagreeing lengths, without
+    Left out, and counted in `rejected`: samples with only some of the arm's joints, of disagreeing lengths, without
     velocity or effort, with values that are not finite or only zero effort, with a stamp that was there before
     or lies before the last one, or more than a second after both its neighbours; where the robot is given, also
     samples that it cannot have measured (see `SampleGate`).
@@ -89,10 +89,9 @@ class SampleBlocks:
         path = checks.path(path, "path")
         of_table = path.name.lower().endswith(tuple(TABLES)) and (is_file(path) or not exists(path))
         self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
-        self._wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
+        wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
-        self._arm_prefix, self._size = arm_prefix, size
-        self._mappings: dict[tuple[str, ...], JointMapping] = {}  # of all names that came; one and the same
+        self._joints, self._size = ArmJoints(wanted, arm_prefix), size
         self.rejected, self._example = Counter[str](), ""
 
     def __iter__(self) -> Iterator[JointDataset]:
@@ -116,9 +115,10 @@ class SampleBlocks:
 
     def _usable(self) -> Iterator[JointStateSample]:
         """The samples of the arm's joints alone, in its order; those that cannot be used are counted as rejected."""
+        unknown = Counter[tuple[str, ...]]()  # names of samples that came before those of the arm were known
         for sample in self.stream:
             try:
-                mapping = self._mapping_for(sample.names)
+                mapping = self._joints.mapping_for(sample.names)
                 fields = mapping.extract(sample.names, sample.position, sample.velocity, sample.effort)
                 if not abs(sample.stamp) < LATEST_STAMP:
                     reason = "stamp not in seconds" if math.isfinite(sample.stamp) else NOT_FINITE
@@ -126,22 +126,19 @@ class SampleBlocks:
                 if self._gate is not None:
                     self._gate.check(sample.stamp, *fields)
             except SampleError as error:
-                self.rejected[error.reason] += 1
+                if error.reason == OTHER_JOINTS:
+                    continue
+                if self._joints.mapping is None:
+                    unknown[sample.names] += 1
+                else:
+                    self.rejected[error.reason] += 1
                 self._example = self._example or f"; for example {error}"
                 continue
             yield JointStateSample(sample.stamp, mapping.joint_names, *fields, sample.recorded_ns, sample.external)
+        arm = self._joints.mapping.joint_names if self._joints.mapping else ()
+        missing = sum(n for names, n in unknown.items() if not (arm and names and set(arm).isdisjoint(names)))
+        self.rejected.update({MISSING_JOINTS: missing} if missing else {})
         self.rejected.update(self.stream.rejected)
-
-    def _mapping_for(self, names: tuple[str, ...]) -> JointMapping:
-        """What takes the arm's joints out of samples; ArgumentError where several arms publish, together or in turn."""
-        if names not in self._mappings:
-            arm = resolve_joint_names(sorted(set(names).union(*self._mappings)), self._wanted, self._arm_prefix)
-            mapping = next(iter(self._mappings.values()), JointMapping(arm))
-            if arm != mapping.joint_names:
-                choice = f"{mapping.joint_names[0]} and {arm[0]} to choose from"
-                raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")
-            self._mappings[names] = mapping
-        return self._mappings[names]
 
     def _in_order(self, samples: Iterator[JointStateSample]) -> Iterator[JointStateSample]:
         """Those whose stamps come after all before them; the others are counted as rejected."""

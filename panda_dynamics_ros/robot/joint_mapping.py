@@ -16,8 +16,10 @@ from panda_dynamics_ros.untrusted import listed
 
 # Reasons of `SampleError`, as counts and diagnostics show them, that stand in more than one place.
 MISSING_JOINTS = "missing joints"
+OTHER_JOINTS = "other joints"  # a message without any of the arm's, as that of a gripper: no sample, nothing is lost
 NOT_FINITE = "not finite"
 
+MOST_KNOWN = 100  # kinds of messages in one stream
 FIELDS = ("position", "velocity", "effort")
 # rad, rad/s, N m: beyond these a number is no joint's but a fault of transmission or memory, and squares of
 # it may overflow further on.
@@ -114,11 +116,44 @@ class JointMapping:
     def _index_of(self, names: tuple[str, ...]) -> NDArray[np.intp]:
         missing = [name for name in self.joint_names if name not in names]
         if missing:
-            raise SampleError(f"names: expected {', '.join(missing)}, got {listed(names, 'names')}", MISSING_JOINTS)
+            reason = OTHER_JOINTS if names and len(missing) == len(self.joint_names) else MISSING_JOINTS
+            raise SampleError(f"names: expected {', '.join(missing)}, got {listed(names, 'names')}", reason)
         repeated = ", ".join(name for name in self.joint_names if names.count(name) > 1)
         if repeated:
             raise SampleError(f"names: expected each joint once, got {repeated} repeatedly", "repeated joints")
         return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
+
+
+class ArmJoints:
+    """Finds the arm's joints in a stream of messages, of which some may have other joints alone, such as a gripper's.
+
+    wanted, arm_prefix: the names, and the prefix of the arm; see `resolve_joint_names`.
+    mapping: that of the arm; None until a message came which has all of its joints.
+    """
+
+    def __init__(self, wanted: Sequence[str], arm_prefix: str = "") -> None:
+        self._wanted, self._arm_prefix = wanted, arm_prefix
+        self.mapping: JointMapping | None = None
+        self._known: set[tuple[str, ...]] = set()  # names that came, and leave no doubt about the arm
+
+    def mapping_for(self, names: tuple[str, ...]) -> JointMapping:
+        """What takes the arm's joints out of a message with these names.
+
+        Raises ArgumentError: several arms fit, together or in turn.
+        Raises SampleError: no message had the arm's joints yet, nor has this one.
+        """
+        if self.mapping is not None and names in self._known:
+            return self.mapping
+        own = self.mapping.joint_names if self.mapping else ()
+        arm = resolve_joint_names((*names, *own), self._wanted, self._arm_prefix)
+        if own and arm != own:
+            choice = f"{own[0]} and {arm[0]} to choose from"
+            raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")
+        self.mapping = self.mapping or JointMapping(arm)
+        if len(self._known) > MOST_KNOWN:  # of a stream whose names never repeat
+            self._known.clear()
+        self._known.add(names)
+        return self.mapping
 
 
 def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatArray:

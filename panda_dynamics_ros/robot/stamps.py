@@ -13,6 +13,7 @@ import numpy as np
 BILLION = 1_000_000_000
 STAMP_JUMP = 1.0
 """s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
+LONGEST_GAP = 10.0  # s: beyond it nothing is lost, but a clock was set or the driver was restarted
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
@@ -35,13 +36,15 @@ class StreamMonitor:
 
     A sample is lost where two consecutive stamps lie more than one and a half periods apart; the period is the
     median of recent steps, so that it follows the stream and no single gap moves it. A step of more than a second
-    is judged with the sample after it: a gap, a clock that was set, or one wrong stamp.
+    is judged with the sample after it: a gap, a clock that was set (also for a gap beyond `LONGEST_GAP`), or one wrong
+    stamp.
     """
 
     def __init__(self) -> None:
         self.received = 0
         self.lost = 0
         self.out_of_order = 0
+        self.repeated = 0  # samples, up to the last, with the stamp of the one before
         self.rejected: Counter[str] = Counter()
         self.last_stamp = -math.inf
         self.latest_problem = ""
@@ -66,6 +69,7 @@ class StreamMonitor:
         elif leap > 0.0:
             self._note_step(leap)
         step = stamp - self.last_stamp
+        self.repeated = 0 if step else self.repeated + 1
         if STAMP_JUMP < abs(step) < math.inf:  # to be judged with the sample after it
             self._before_leap = self.last_stamp
         elif 0.0 < step < math.inf:
@@ -80,6 +84,9 @@ class StreamMonitor:
         self.latest_problem = problem
 
     def _note_step(self, step: float) -> None:
+        if step > LONGEST_GAP:
+            self.latest_problem = f"pause of {step:.1f} s"
+            return
         if step > 1.5 * self.period:
             self.lost += round(step / self.period) - 1
             self.latest_problem = f"gap of {step:.4f} s"

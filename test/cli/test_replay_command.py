@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import inspect
 import json
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from motion import sinusoids, torques, write_csv
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
+from panda_dynamics_ros.reporting.summary import event_entries, franka_loads, summary_of
 
 pytestmark = pytest.mark.usefixtures("not_drawn")
 PAYLOAD = InertialParameters(0.8, np.array([0.01, 0.02, 0.05]), np.diag([0.003, 0.003, 0.002]))
@@ -92,6 +96,22 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_p
     assert segment["physical"] is True
     for picture in ("payload.png", "torques.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_has_every_key_of_the_summary(recording, tmp_path, capsys):
+    """And no other. Of Franka's load, which this recording does not have, the keys stand in the code."""
+    summary = replayed(recording, tmp_path, capsys, "--smooth", "--bag-format", "none")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "bags.md").read_text(encoding="utf-8")
+    table = page.partition("## The summary for programs\n`summary.json`")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    keys = {key for cell in cells for key in re.findall(r"`(.+?)`", cell)}
+    load = {key for key in keys if key.startswith("franka_load")}
+    code = inspect.getsource(summary_of) + inspect.getsource(franka_loads)
+    assert [key for key in load if f'"{key.rpartition(".")[2]}"' not in code] == []
+    event = event_entries([(0.0, "picked")], np.zeros(1), np.zeros(1), np.zeros((1, 3)))[0]
+    parts = {"payload": summary["payload"], "segments": summary["segments"][0], "events": event}
+    own = {f"{part}.{key}" for part, values in parts.items() for key in values}
+    assert keys - load == {*summary, *own} - {f"segments.{key}" for key in summary["payload"]}
 
 
 def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):

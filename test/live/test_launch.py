@@ -16,8 +16,8 @@ def test_a_robot_is_read_by_its_address(tmp_path):
     with panda(host(0), tmp_path), launched(prefix, installed(prefix, "franka"), **arguments) as robot:
         robot.until(rf"right\.franka_state\]: reading {host(0)} by panda-python")
         robot.until(r"right\.panda_dynamics\]: listening to joints panda_joint1")
-    assert robot.process.returncode == 0
-    assert robot.finished_cleanly() == {"suite", "franka_state"}
+    assert robot.process.returncode == 0, robot.text
+    assert robot.finished_cleanly() == {"suite", "franka_state"}, robot.text
     with launched(prefix, installed(prefix, "franka"), robot_ip=host(1)) as nobody:
         nobody.ended()
     assert nobody.process.returncode == 1, nobody.text

@@ -16,6 +16,7 @@ from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import Script, feed, greet
 from panda_dynamics_ros.nodes.interface import LATCHED
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 # Both sides evaluate the same kernel on the same doubles.
 EXACT = 1e-12
@@ -71,6 +72,27 @@ def test_the_parameter_goes_before_the_topic(probe, fresh, script, arm, tmp_path
     payloads = probe.listen(InertiaStamped, f"{fresh.namespace}/payload_estimator/payload", LATCHED)
     probe.until(lambda: payloads, "a payload")
     assert payloads[-1].header.frame_id == arm.flange_link == "arm_link8"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"robot": "panda", "stale_timeout_s": 0.2, "gravity": [0.0]}, ""),  # as of the other node
+        ({"end_effector": "hand"}, "end_effector of payload_estimator: expected 'none' as of panda_dynamics"),
+        ({"qos_overrides./NAMESPACE/joint_states.subscription.depth": 5}, "expected 1000 as of panda_dynamics"),
+    ],
+)
+def test_in_one_process_both_nodes_have_one_arm_and_one_input(parameters, words, probe, fresh, tmp_path):
+    """A parameter of the input that only the estimator was given has no effect: it would count the hand as payload."""
+    given = {name.replace("/NAMESPACE", fresh.namespace): value for name, value in parameters.items()}
+    file = tmp_path / "parameters.yaml"
+    file.write_text(yaml.safe_dump({"/**/payload_estimator": {"ros__parameters": given}}))
+    fresh.start("suite", "--params-file", str(file))
+    if words:
+        assert fresh.wait("suite") == CANNOT_START
+        assert words in fresh.log("suite").splitlines()[-1]
+    else:
+        probe.until(lambda: "payload_estimator]: ready" in fresh.log("suite"), "the node to start")
 
 
 def test_efforts_without_gravity_leave_nothing_external(probe, fresh, panda):

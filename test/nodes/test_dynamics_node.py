@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics`: what it publishes is what the library says about the same sample."""
 
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
@@ -15,6 +18,7 @@ import panda_dynamics_ros as pdr
 from nodes.probe import Probe, values_of
 from nodes.robot_stream import SHUFFLED, Script, feed, greet, nanoseconds_of, stamp_of
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.nodes import joint_state_input
 from panda_dynamics_ros.nodes.dynamics import DynamicsNode
 from panda_dynamics_ros.nodes.suite import make_nodes
 
@@ -134,6 +138,55 @@ def test_a_pause_of_a_second_loses_no_sample(dynamics, probe, script):
     assert (seen.received, seen.lost, seen.rejected.total()) == (SAMPLES, 0, 0)
 
 
+@pytest.fixture
+def steady(monkeypatch):
+    """The steady clock of the input, s, set by hand; to sleep takes no time."""
+    clock: Any = SimpleNamespace(time=100.0, monotonic=lambda: clock.time, sleep=lambda _: None)
+    monkeypatch.setattr(joint_state_input, "time", clock)
+    return clock
+
+
+def test_a_busy_machine_is_no_silent_robot(dynamics, probe, script, steady, monkeypatch):
+    """Samples that are taken together take longer than `stale_timeout_s`, as they do where the processor is shared."""
+
+    def answer(_: Any) -> None:
+        steady.time += 0.001
+
+    monkeypatch.setattr(dynamics.samples, "answer", answer)
+    dynamics.set_parameters([Parameter("stale_timeout_s", value=0.01)])
+    publisher = probe.publisher(JointState, "joint_states")
+    for k in range(1, 50):
+        publisher.publish(script.message(k))
+    answers(dynamics, script)
+    probe.node.destroy_publisher(publisher)
+    assert dynamics.samples.monitor.received == 50
+    assert dynamics.samples.silence < 0.002
+
+
+@pytest.mark.parametrize("name", ["dynamics", "estimator"])
+def test_timers_have_their_turn_while_the_estimators_are_behind(name, probe, script, steady, monkeypatch, request):
+    """By time, not by samples; until they have had it, what the executor still has is taken, and no more."""
+    samples, blocks = request.getfixturevalue(name).samples, []
+
+    def estimate(block: list[Any]) -> None:
+        blocks.append(len(block))
+        steady.time += 1.0
+
+    monkeypatch.setattr(samples, "estimate", estimate)
+    monkeypatch.setattr(samples, "is_estimating", lambda: True)
+    samples._served = steady.time
+    publisher = probe.publisher(JointState, "joint_states")
+    for k in range(1, 100):
+        publisher.publish(script.message(k))
+    for _ in range(3):
+        samples._on_message(serialize_message(script.message(0)))
+        assert blocks == [joint_state_input.BLOCK]
+    samples._on_timer()
+    assert blocks == [joint_state_input.BLOCK] * 2
+    assert samples.monitor.received == 102
+    probe.node.destroy_publisher(publisher)
+
+
 def two_armed(message: JointState) -> JointState:
     """The sample as the left arm's, beside a right arm in another pose."""
     message.name = [f"{side}_fr3_joint{i + 1}" for side in ("right", "left") for i in range(7)]
@@ -163,6 +216,7 @@ def test_gravity_and_pose_do_not_wait_for_the_estimators(make, probe, script, mo
     """A payload that is due takes longer than all that a controller asks for: here it takes for ever."""
     nodes = make()
     node: DynamicsNode = nodes[0]
+    node.samples._served = math.inf  # no executor serves its timers
     model, later = (
         {
             topic: probe.listen(JointState if "torques" in topic else PoseStamped, f"panda_dynamics/{topic}")

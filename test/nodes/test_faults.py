@@ -260,6 +260,10 @@ def test_absurd_payloads_are_refused_and_named(probe, fresh, panda):
         contact = f"{fresh.namespace[1:]}/panda_dynamics: contact"
         values = values_of(probe.diagnostic(contact, lambda got: "expected at most 100" in got["payload_problem"]))
         assert values["payload_kg"] == "0.000"
+    numbers = conversions.inertia_numbers(PAYLOAD) * (-1.0, *np.ones(9))
+    payloads.publish(conversions.stamped_message(InertiaStamped, Time(), "panda_link8", numbers))
+    values = values_of(probe.diagnostic(contact, lambda got: "mass=-1.0" in got["payload_problem"]))
+    assert "\n" not in values["payload_problem"]
     messages = [script.message(k) for k in range(300)]
     feed(probe, publisher, messages, lambda sample: external[-1].header.stamp == sample.header.stamp)
     assert np.isfinite([message.effort for message in external]).all()

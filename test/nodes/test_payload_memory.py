@@ -148,6 +148,17 @@ def test_save_says_why_not(bench):
     bench.nodes.stop()
 
 
+def test_save_tells_the_whole_path(bench):
+    """A relative one is that of the node's working folder, which the caller does not know."""
+    bench.nodes.start("payload_estimator", save_path="relative.yaml")
+    answer = bench.probe.call(Trigger, f"{bench.stream.node}/save", again=1.0)
+    assert answer.success
+    path = Path(answer.message.removeprefix("saved to "))
+    assert path.is_absolute()
+    assert path.is_file()
+    bench.nodes.stop()
+
+
 def test_a_file_that_is_no_good_is_an_error(bench):
     """Not a start from nothing, which could pass for an empty gripper."""
     bench.path.write_text("memory: {vector: [1.0]}")

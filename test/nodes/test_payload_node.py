@@ -80,6 +80,20 @@ def test_arm_and_payload_are_drawn_in_one_message(stream, script, probe, nodes, 
     np.testing.assert_allclose([place.x, place.y, place.z], T[:3, :3] @ stream.body.com + T[:3, 3], atol=1e-3)
 
 
+def test_offsets_have_the_stamp_of_a_sample(estimator, panda, probe):
+    """To the nanosecond, which a double since 1970 does not hold."""
+    offsets = probe.listen(JointState, "payload_estimator/joint_offsets", LATCHED)
+    short = Script(panda, 0.5)
+    messages = [short.message(k) for k in range(len(short))]
+    for message in messages:
+        message.header.stamp.nanosec += 101
+        estimator.samples._on_message(serialize_message(message))
+    probe.until(lambda: estimator.count_subscribers("payload_estimator/joint_offsets"), "the listener")
+    estimator._publish_offsets()
+    probe.until(lambda: offsets, "the joints' offsets")
+    assert offsets[-1].header.stamp in [message.header.stamp for message in messages[-20:]]
+
+
 def test_covariance_and_diagnostics(stream, script, probe):
     covariances = probe.listen(Float64MultiArray, f"{stream.node}/payload_covariance")
     stream.feed(script, SAMPLES, SAMPLES + MORE)
@@ -98,6 +112,7 @@ def test_covariance_and_diagnostics(stream, script, probe):
     values = stream.values("estimate", mass_kg=f"{stream.body.mass:.4f}")
     assert float(values["mass_std_kg"]) == pytest.approx(np.sqrt(covariance[0, 0]), abs=1e-3)
     assert values["identifiable"][:4] == "1111"
+    assert values["status"] == "estimating"
     assert values["physically_consistent"] == "True"
     assert (values["changes"], values["last_change"]) == ("0", "")
 

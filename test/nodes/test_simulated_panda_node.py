@@ -14,6 +14,7 @@ from nodes.processes import Nodes
 from nodes.robot_stream import ARM
 from panda_dynamics_ros.nodes.conversions import nanoseconds
 from panda_dynamics_ros.nodes.interface import LATCHED
+from panda_dynamics_ros.nodes.runner import CANNOT_START
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 
@@ -93,3 +94,9 @@ def test_pick_and_release(arm, panda):
     assert arm.call("release").success
     arm.collect(10)
     assert arm.truth[-1].inertia.m == 0.0
+
+
+def test_a_wrong_parameter_is_named(fresh):
+    fresh.start("simulated_panda", payload_com_m=[0.0, 0.0])
+    assert fresh.wait("simulated_panda") == CANNOT_START
+    assert fresh.log("simulated_panda").splitlines()[-1] == "error: payload_com_m: expected shape (3,), got (2,)"

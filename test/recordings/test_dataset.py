@@ -61,13 +61,30 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path):
         "no effort": 1,
         "all-zero effort": 1,
         "lengths disagree": 1,
-        "missing joints": 2,
+        "missing joints": 1,
         "duplicate stamp": 1,
         "backward stamp": 2,
     }
     kept = [k for k in range(40) if k not in (3, 5, 7, 8, 9, 11, 12, 20, 30, 31)]
     np.testing.assert_array_equal(data.stamp, [good[k].stamp for k in kept])
     np.testing.assert_array_equal(data.tau, [good[k].effort for k in kept])
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_messages_of_a_gripper_alone_are_no_samples_that_were_lost(first, tmp_path):
+    """Also those before the arm's joints are known; a message with some of them is one, whenever it comes."""
+    written = samples(40)
+    for k in (*range(first), 11, 30):
+        written[k] = JointStateSample(written[k].stamp, FINGERS, np.ones(2), np.ones(2), np.ones(2))
+    data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": written}))
+    assert data.rejected == {}
+    assert len(data.stamp) == 38 - first
+    written[0] = JointStateSample(written[0].stamp, ARM[:6], np.ones(6), np.ones(6), np.ones(6))
+    written[1] = JointStateSample(written[1].stamp, (), NOTHING, NOTHING, NOTHING)
+    assert load_dataset(write_bag(tmp_path / "partial", {"/joint_states": written})).rejected == {"missing joints": 2}
+    fingers = [replace(each, names=FINGERS) for each in written[:3]]
+    with pytest.raises(DataError, match=r"none among 3 \(3 missing joints\).*got panda_finger_joint1"):
+        load_dataset(write_bag(tmp_path / "fingers", {"/joint_states": fingers}))
 
 
 @pytest.mark.parametrize("wrong", [[0], [40], [40, 60], [99]], ids=str)

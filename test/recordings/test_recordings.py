@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rosbag2 recordings of every kind, written by rosbags and read back."""
 
+import resource
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.rosbag2 import CompressionMode, Reader
 
 from panda_dynamics_ros import PandaDynamicsError
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.recordings import (
     JointStateSample,
@@ -23,6 +25,7 @@ from panda_dynamics_ros.recordings import (
     write_joint_states,
 )
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
+from panda_dynamics_ros.recordings.dataset import load_dataset
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -216,3 +219,26 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
     assert metadata["version"] == 8
     (slow_offer,) = yaml.safe_load(metadata["topics_with_message_count"][1]["topic_metadata"]["offered_qos_profiles"])
     assert (slow_offer["history"], slow_offer["depth"], slow_offer["reliability"], slow_offer["durability"]) == (1,) * 4
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
+def test_a_full_disk_leaves_no_half_of_a_recording(there, tmp_path, capsys):
+    """A limit of the size of files stands for it. What was there stays; the error says which file was written."""
+    table, bag = tmp_path / "log.csv", tmp_path / "recordings" / "bag"
+    header = ",".join(["t", *(f"{name}{i}" for name in ("q", "dq", "tau") for i in range(1, 8))])
+    state = [0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6, *[0.0] * 7, *[1.0] * 7]
+    rows = np.column_stack([np.arange(500) * 0.001, np.tile(state, (500, 1))])
+    np.savetxt(table, rows, delimiter=",", header=header, comments="")
+    if there:
+        write_joint_states(bag, samples(10))
+    before = {file: file.read_bytes() for file in bag.parent.rglob("*.*")}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, hard))
+    try:
+        assert main(["convert", str(table), str(bag), "--overwrite"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert capsys.readouterr().err == f"panda-dynamics: error: {bag}: File too large\n"
+    assert {file: file.read_bytes() for file in bag.parent.rglob("*.*")} == before
+    assert main(["convert", str(table), str(bag), "--overwrite"]) == 0
+    assert len(load_dataset(bag).stamp) == 500

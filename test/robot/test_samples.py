@@ -171,6 +171,17 @@ def test_a_gap_of_seconds_is_counted_with_the_sample_after_it():
     assert monitor.latest_problem == "gap of 2.9010 s"
 
 
+def test_a_clock_that_was_set_by_an_hour_loses_nothing():
+    """Nor does a driver that was restarted; the stream goes on, and a loss afterwards counts."""
+    later = [stamp + 3600.0 for stamp in STAMPS]
+    monitor = watched(STAMPS + later[:50])
+    assert (monitor.lost, monitor.out_of_order, monitor.latest_problem) == (0, 0, "pause of 3599.9 s")
+    for stamp in later[53:]:
+        monitor.accept(stamp)
+    assert monitor.lost == 3
+    assert monitor.rate == pytest.approx(1000.0, rel=1e-3)
+
+
 @pytest.mark.parametrize("wrong", [0.0, STAMPS[0] - 2.0, STAMPS[-1] + 2.0, 4e9], ids=["zero", "past", "future", "far"])
 @pytest.mark.parametrize("instead", [False, True])
 def test_one_wrong_stamp_is_disorder_and_no_loss(wrong, instead):
