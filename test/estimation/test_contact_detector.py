@@ -189,8 +189,7 @@ def test_a_finger_is_never_surely_a_payload(panda, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "within"),
-    [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)],
+    ("name", "least", "within"), [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)]
 )
 def test_pushes_and_objects_are_noticed(panda, name, least, within):
     """Pushes within 0.15 s after 4 N; it may be before, while the force rises. Objects of 0.308 kg are put on by hand
