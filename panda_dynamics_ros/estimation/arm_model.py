@@ -23,8 +23,8 @@ phi      what the description has wrong for good, standard normal. Each column o
 
 d        what changes with posture and velocity: one Ornstein-Uhlenbeck process per joint, d <- a d + w with
          var w = sigma^2 (1 - a^2) and a = exp(-u). Its clock u runs with time in motion and where the joint's dry
-         friction turns; at rest the error of a description stays what it is. sigma is learnt. While somebody touches
-         the arm, d is what the hand does: large, and it changes with time.
+         friction turns; at rest it creeps, as sensors and friction do. sigma is learnt. While somebody touches the arm,
+         d is what the hand does: large, and it changes with time.
 e        white noise, whose variance is learnt, that of the torque signal itself, which is measured, and a slow ripple
          of the sensors that does not average out.
 
@@ -62,6 +62,7 @@ OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
 DISTURBANCE, CORRELATION, WHITE = 0.75, 0.8, 0.3
 RIPPLE, RIPPLE_TIME = 0.03, 0.4  # s: what a sensor wanders by while the arm stands
 FULL_SPEED, SLOW = 0.3, 0.1  # rad/s, |dq| from which on all time counts as motion, below in proportion; share at rest
+CREEP = 0.01  # s of motion that a second at rest counts as: sensors warm up, and friction creeps
 TURN, TURN_PLAY = 0.5, 0.1  # clock per unit of s, and by how much s may change before it counts
 TOUCH, TOUCH_TIME = 20.0, 0.3  # of a hand that touches the arm: level; s
 # ---- memories, s of motion

@@ -25,7 +25,15 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kinematics import jacobian
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.arm_model import TOUCH, TOUCH_TIME, ArmErrors, ErrorColumns, MotionClock, Noise
+from panda_dynamics_ros.estimation.arm_model import (
+    CREEP,
+    TOUCH,
+    TOUCH_TIME,
+    ArmErrors,
+    ErrorColumns,
+    MotionClock,
+    Noise,
+)
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
     ESTIMATING,
@@ -402,7 +410,7 @@ class PayloadEstimator:
             noise.enter(filtered[:, UNEXPLAINED].copy())
         load = Y @ (self._state.mean[THETA] + tare)
         A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
-        decay, std, touch = noise.decay(motion, s), noise.std, self._touch
+        decay, std, touch = noise.decay(max(motion, CREEP * dt), s), noise.std, self._touch
         if self._outlasted is not None:
             self._outlasted.untouched = predict(self._outlasted.untouched, decay, std)
         if touch is not None:

@@ -151,10 +151,7 @@ def test_warm_start_does_not_change_the_answer():
 
 @pytest.mark.parametrize(
     ("mass", "mass_said", "com_said"),
-    [
-        (1.0, "1.000 ± 0.049 kg (95 %)", r"20\.0 ± .* mm \(95 %\)"),
-        (0.105, "none found (below 0.154 kg)", "not known"),
-    ],
+    [(1.0, "1.000 ± 0.049 kg (95 %)", r"20\.0 ± .* mm \(95 %\)"), (0.105, "none found (below 0.154 kg)", "not known")],
 )
 def test_people_are_told_95_percent_intervals_or_that_nothing_was_found(mass, mass_said, com_said):
     rows = dict(payload_rows(estimate_of(mass, 0.025)))

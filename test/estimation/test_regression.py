@@ -5,12 +5,7 @@ from motion import PAYLOAD, sinusoids, torques
 from scipy.signal import lsim
 
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.estimation.regression import (
-    ARM,
-    ArmTerms,
-    MomentumRegression,
-    OnsetRegressors,
-)
+from panda_dynamics_ros.estimation.regression import ARM, ArmTerms, MomentumRegression, OnsetRegressors
 
 POLE = 2.0 * np.pi * 3.0
 TWO_POLES = ([POLE**2], [1.0, 2.0 * POLE, POLE**2])

@@ -15,13 +15,7 @@ from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import MissingDependencyError
 from panda_dynamics_ros.identification import regression
 from panda_dynamics_ros.identification.procedure import folds_of, held_out_residual
-from panda_dynamics_ros.identification.regression import (
-    STRIBECK_VELOCITY,
-    TRANSITION,
-    LinearModel,
-    PriorScale,
-    rms,
-)
+from panda_dynamics_ros.identification.regression import STRIBECK_VELOCITY, TRANSITION, LinearModel, PriorScale, rms
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.simulation import SimulatedPanda
 

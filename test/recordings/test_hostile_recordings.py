@@ -233,12 +233,7 @@ def test_a_hostile_database_is_refused(what, readers, tmp_path):
     assert_refused(tmp_path / "hostile.db3", words, readers)
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (nanoseconds, "expected s, below 2^31"),
-    ],
-)
+@pytest.mark.parametrize(("make", "words"), [(nanoseconds, "expected s, below 2^31")])
 def test_odd_tables_and_metadata_are_refused(make, words, readers, tmp_path):
     assert_refused(make(tmp_path), words, readers)
 
