@@ -199,19 +199,15 @@ def steady(robot: RobotModel | str, seed: int, *, arm: Arm | None = None, at_res
     rng = np.random.default_rng([seed, 26])
     arm = arm or drawn_arm(model, rng)
     work = Work(model, rng)
-    for _ in range(4):
-        work.move(work.place())
+    work.wander(4)
     for rise, mass in STEADY:
         work.move(work.place())
         work.rest(0.5)
         begin = work.time + rng.uniform(0.2, 0.8)
         work.move(work.place(), least=rise + 1.5)
         work.carry("steadily", object_of(mass, rng), rise, begin)
-        for _ in range(3):
-            work.move(work.place())
-        work.rest(1.0)
-        work.carry("release", InertialParameters.zero(), 0.03)
-        work.rest(0.8)
+        work.wander(3)
+        work.put_down()
     return work.recorded(f"{model.name}, arm {seed}, steadily", arm, at_rest)
 
 
@@ -220,15 +216,13 @@ def slips(robot: RobotModel | str, seed: int, *, at_rest: float = AT_REST) -> Re
     model = pdr.load_robot(robot) if isinstance(robot, str) else robot
     rng = np.random.default_rng([seed, 28])
     arm, work = drawn_arm(model, rng), Work(model, rng)
-    for _ in range(4):
-        work.move(work.place())
+    work.wander(4)
     for mass, stands in SLIPS:
         work.rest(1.0)
         body = object_of(mass, rng)
         work.carry("pick", body, 0.03)
         work.rest(0.6)
-        for _ in range(3):
-            work.move(work.place())
+        work.wander(3)
         way = rng.normal(size=3)
         body = replace(body, com=body.com + rng.uniform(0.02, 0.06) * way / np.linalg.norm(way))
         if stands:
@@ -239,11 +233,8 @@ def slips(robot: RobotModel | str, seed: int, *, at_rest: float = AT_REST) -> Re
             begin = work.time + rng.uniform(0.2, 0.8)
             work.move(work.place(), least=2.0)
             work.carry("slipped", body, 0.2, begin)
-        for _ in range(3):
-            work.move(work.place())
-        work.rest(1.0)
-        work.carry("release", InertialParameters.zero(), 0.03)
-        work.rest(0.8)
+        work.wander(3)
+        work.put_down()
     return work.recorded(f"{model.name}, arm {seed}, slips", arm, at_rest)
 
 
@@ -325,6 +316,17 @@ class Work:
         u, du, ddu = _rest_to_rest(1.875 * float(np.linalg.norm(shift)) / LINE_SPEED)
         x = u[:, 0]
         self._add(path(x), path(x, 1) * du, path(x, 2) * du**2 + path(x, 1) * ddu)
+
+    def wander(self, count: int) -> None:
+        """Go to so many places, one after the other."""
+        for _ in range(count):
+            self.move(self.place())
+
+    def put_down(self) -> None:
+        """Stand, and put down at rest what is carried."""
+        self.rest(1.0)
+        self.carry("release", InertialParameters.zero(), 0.03)
+        self.rest(0.8)
 
     def carry(self, kind: str, payload: InertialParameters, rise: float, begin: float | None = None) -> None:
         """From `begin` on, or now, within `rise` s the load becomes that of `payload`."""

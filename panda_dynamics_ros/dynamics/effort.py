@@ -36,7 +36,7 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
 def link_side_sample(
     robot: RobotDescription, q: ArrayLike, dq: ArrayLike, effort: ArrayLike, *count: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, dq and tau (n,) of one sample, (N, n) of a `count` of N, checked, with tau from the effort.
+    """q, dq and tau (n,) of one sample, or (N, n) where `count` is N, checked, with tau from the effort.
 
     Raises ArgumentError: an argument is not finite, or of another shape.
     """

@@ -203,7 +203,7 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
         self._outlasted: _Touch | None = None
-        """A touch that has lasted for so long that it counts as the arm's own; it may still end."""
+        """A touch of more than `LONGEST`, whose torques count as the arm's own until they are back."""
         self._flow_end = -math.inf
         self._since_fade = self._largest = 0.0
         self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
@@ -440,8 +440,9 @@ class PayloadEstimator:
         self._q = q
         ended = None
         if self._outlasted is not None and self._is_back(self._outlasted, dt, row):
-            what, self._last = CONTACT if self._is_undecided else SHIFT, self._outlasted.last
-            ended = self._event(what, self._outlasted.onset)  # what seemed to be a load was the end of a touch
+            if self._is_undecided:  # what seemed to be a load was the end of a touch
+                ended = self._event(CONTACT, self._outlasted.onset)
+            self._last = self._outlasted.last
             self._return_untouched(self._outlasted)
         pending, lead = self._detector.pending, None
         if pending is None:
@@ -604,8 +605,8 @@ class PayloadEstimator:
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-        is_weight = self._is_weight(touch.untouched, touch.loaded)
-        touch.lead = self._lead(row, touch.untouched) if is_weight else -math.inf
+        differs = self._is_weight(touch.untouched, touch.loaded)
+        touch.lead = self._lead(row, touch.untouched) if differs else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
         is_weight = touch.weighs >= PASSED
         if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):

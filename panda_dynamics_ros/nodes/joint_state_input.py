@@ -56,9 +56,9 @@ class JointStateInput:
     `gather_s` s, a block at most: one at a time would take several times as long. Where nothing is to be answered, the
     node sleeps meanwhile: to be woken up for each sample would take longer than to use it.
 
-    A sample that cannot be used is counted by reason, logged (throttled) and left out; a message without any of the
-    arm's joints, such as a gripper's, is none, once the arm's are known. `robot`, `joint_names` and the
-    frame names are resolved here, the latter two from the first message.
+    A sample that cannot be used is counted by reason, logged (throttled) and left out. Once the arm's joints are known,
+    a message without any of them, such as a gripper's, is ignored. `robot`, `joint_names` and the frame names are
+    resolved here, the latter two from the first message.
 
     is_estimating: says whether `estimate` gets samples; after an installation, its kernels are still to be compiled.
     """
@@ -104,9 +104,9 @@ class JointStateInput:
         every(node, LAST_BLOCK, self._on_timer)  # of a stream that ended
 
     def refuse_others(self, node: Node) -> None:
-        """Refuse parameters of the input that a node was given which has its samples from here, if they differ.
+        """Refuse parameters of the input that another node of this process was given with other values.
 
-        Raises ArgumentError: one does, and would have no effect.
+        Raises ArgumentError: there is one; it would have no effect, since that node gets its samples from here.
         """
         for name in sorted(self._parameters):
             own = self._node.get_parameter(name).value

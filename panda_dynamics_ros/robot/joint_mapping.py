@@ -16,7 +16,7 @@ from panda_dynamics_ros.untrusted import listed
 
 # Reasons of `SampleError`, as counts and diagnostics show them, that stand in more than one place.
 MISSING_JOINTS = "missing joints"
-OTHER_JOINTS = "other joints"  # a message without any of the arm's, as that of a gripper: no sample, nothing is lost
+OTHER_JOINTS = "other joints"  # a message without any of the arm's, such as a gripper's: no sample of the arm is lost
 NOT_FINITE = "not finite"
 
 MOST_KNOWN = 100  # kinds of messages in one stream

@@ -13,7 +13,7 @@ import numpy as np
 BILLION = 1_000_000_000
 STAMP_JUMP = 1.0
 """s: a stamp this far from both its neighbours in time is wrong; a stream that goes on from there has jumped."""
-LONGEST_GAP = 10.0  # s: beyond it nothing is lost, but a clock was set or the driver was restarted
+LONGEST_GAP = 10.0  # s: in a longer one no sample counts as lost: a clock was set, or the driver was restarted
 DUPLICATE_STAMP = "duplicate stamp"
 BACKWARD_STAMP = "backward stamp"
 FUTURE_STAMP = "stamp from the future"
