@@ -127,8 +127,9 @@ def test_the_stream_is_accounted_for(got, probe, nodes, publisher, listener, scr
     assert float(after["rate_hz"]) == pytest.approx(1000.0, abs=0.5)  # stamps are doubles, 2.4e-7 s apart
 
 
-def test_a_pause_of_a_second_loses_no_sample(dynamics, probe, script):
-    """They wait in the queue of a node whose executor has no turn."""
+def test_a_pause_of_a_second_loses_no_sample(dynamics, probe, script, monkeypatch):
+    """They wait in the queue of a node whose executor has no turn, and one turn takes them all, however long it is."""
+    monkeypatch.setattr(joint_state_input, "TURN", math.inf)
     publisher = probe.publisher(JointState, "joint_states")
     for k in range(1, SAMPLES):
         publisher.publish(script.message(k))
