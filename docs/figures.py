@@ -154,6 +154,8 @@ def methods_picture() -> None:
         middle = np.median([1e3 * each[1][name] for each in errors], axis=0)
         axes.plot(time, middle, color=colour, label=name, linewidth=1.6)
     axes.set(yscale="log", xlabel="time since the start of a run with 1 kg (s)", ylabel="error of the mass (g), median")
+    axes.set_yticks([2, 5, 10, 20, 50], labels=["2", "5", "10", "20", "50"])
+    axes.tick_params(which="minor", labelleft=False)
     axes.grid(alpha=0.25, which="both")
     figure.legend(loc="outside upper center", ncols=5, fontsize=9)
     figure.savefig(IMAGES / "methods.png", dpi=110)
