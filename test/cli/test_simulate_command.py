@@ -11,6 +11,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
 from panda_dynamics_ros import load_dataset, load_robot
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, read_motion, write_motion
 
 
@@ -31,6 +32,14 @@ def test_a_motion_comes_back_from_its_file(motion, file):
     # Nine digits are written; the acceleration multiplies their rounding by (8 pi / 4)^2.
     for written, read in zip(motion(t), read_motion(file)(t), strict=True):
         assert np.abs(written - read).max() < 1e-6
+
+
+@pytest.mark.parametrize("step", [0.0, -0.01])
+def test_times_that_do_not_increase_are_refused(step, motion, tmp_path):
+    states = motion(np.linspace(0.0, 4.0, 401))
+    backward = write_motion(step * np.arange(401), states, tmp_path / "motion.csv")
+    with pytest.raises(DataError, match=r"motion\.csv: expected one period .* uneven times"):
+        read_motion(backward)
 
 
 def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, capsys):

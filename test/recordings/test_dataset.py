@@ -41,6 +41,15 @@ def test_rate_and_duration():
     assert data.duration_s == pytest.approx(0.209)
 
 
+def test_recorded_nanoseconds_are_a_copy_that_cannot_be_written():
+    zeros, recorded = np.zeros((3, 7)), np.arange(3)
+    data = JointDataset(np.array([0.0, 1e-9, 2e-9]), zeros, zeros, zeros, ARM, "made up", recorded_ns=recorded)
+    recorded[:] = 7
+    np.testing.assert_array_equal(data.stamp_ns, [0, 1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        data.stamp_ns[0] = 7
+
+
 def test_what_is_left_out_is_counted_by_reason(tmp_path):
     good = samples(40)
     bad = list(good)

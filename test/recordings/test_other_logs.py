@@ -10,7 +10,7 @@ import pytest
 from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError, MissingDependencyError
-from panda_dynamics_ros.recordings import RecordingWarning
+from panda_dynamics_ros.recordings import JointStateSample, RecordingWarning, write_joint_states
 from panda_dynamics_ros.robot.joint_dataset import stream_steps
 
 COUNT = 40
@@ -246,3 +246,11 @@ def test_convert_writes_a_recording(tmp_path, capsys):
     assert main(words) == 2
     assert "or --overwrite" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 0
+
+
+def test_convert_keeps_the_names_of_a_bag_also_those_that_a_table_would_have(tmp_path):
+    names = tuple(f"joint{i}" for i in range(1, 8))
+    samples = [JointStateSample(1e-3 * t, names, *values) for t, *values in zip(MS, Q, DQ, TAU, strict=True)]
+    write_joint_states(tmp_path / "bag", samples)
+    assert main(["convert", str(tmp_path / "bag"), str(tmp_path / "again")]) == 0
+    assert load_dataset(tmp_path / "again").names == names
