@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`, from the file of a motion to a recording."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -42,12 +40,11 @@ def test_times_that_do_not_increase_are_refused(step, motion, tmp_path):
         read_motion(backward)
 
 
-def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, capsys):
+def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, answer):
     takes = []
-    for take in ("1", "2", "1"):
-        words = ["simulate", str(file), "--repeat", "1", "--take", take, "--output", str(tmp_path / "bag"), "--json"]
-        assert main([*words, "--overwrite"]) == 0
-        assert json.loads(capsys.readouterr().out)["samples"] == 5000
+    for take in (1, 2, 1):
+        words = ["simulate", file, "--repeat", 1, "--take", take, "--output", tmp_path / "bag", "--overwrite"]
+        assert answer(*words)["samples"] == 5000
         takes.append(load_dataset(tmp_path / "bag"))
     first, other, again = takes
     # At rest for a second; the controller follows within 3 mrad, the encoders are off by as much.

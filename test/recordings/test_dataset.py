@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bag_files import ARM, both_storages, samples, storage_file, write_bag
+from motion import write_csv
 
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
@@ -138,11 +139,8 @@ def test_joint_names_may_be_given(tmp_path):
 
 def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:
     """A CSV of samples; `edit` changes its lines."""
-    n = len(written[0].names)
-    lines = [",".join(["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(n))])]
-    rows = [(x.stamp, *x.position, *x.velocity, *x.effort) for x in written]
-    lines += [",".join(repr(float(value)) for value in row) for row in rows]
-    path.write_text("\n".join(edit(lines)) + "\n", encoding="utf-8")
+    write_csv(path, np.array([(x.stamp, *x.position, *x.velocity, *x.effort) for x in written]))
+    path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n", encoding="utf-8")
     return path
 
 
