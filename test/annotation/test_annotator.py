@@ -151,6 +151,12 @@ def test_folders_are_searched_and_bags_kept_together(tmp_path):
     assert names(tmp_path / "bag" / "x_1.mcap", top=tmp_path) == ["bag/x_1.mcap"], "what was named"
 
 
+def test_a_recording_that_is_named_in_two_ways_is_one(tmp_path, monkeypatch):
+    touch(tmp_path / "data" / "a.mcap")
+    monkeypatch.chdir(tmp_path)
+    assert [source.path for source in find_recordings(["data", tmp_path])] == ["data/a.mcap"], "as named first"
+
+
 def test_a_changed_recording_has_another_version(tmp_path):
     touch(tmp_path / "bag" / "metadata.yaml", tmp_path / "bag" / "x_0.mcap")
     (before,) = find_recordings([tmp_path])
