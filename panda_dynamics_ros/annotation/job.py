@@ -31,9 +31,12 @@ PATIENCE_WITH_SCHEDULER = "20s"
 
 @dataclass
 class Outcome:
-    """What a run has done: of `sources` those that are `waiting` at its start, of which `done` and `failures` tell.
+    """What a run has to do, and what it has done.
 
-    `worker_s`, `samples`, `bytes`: seconds that workers needed, samples and bytes that they read.
+    table: the file of the results.
+    sources: all recordings. waiting: those of them that were not done when the run began.
+    done: how many of these are finished, also with an error. failures: the errors, by the recording's path.
+    worker_s, samples, bytes: the time that workers needed, s, and what they read.
     """
 
     table: Path

@@ -167,7 +167,7 @@ def estimators(context: LaunchContext) -> list[Action]:
 
 
 def source_parameters(context: LaunchContext) -> dict[str, Any]:
-    """Parameters of what publishes joint states by itself: whether the time of all, and how many nodes it waits for."""
+    """Parameters of a source of joint states: whether it publishes /clock, and for how many nodes it waits."""
     return {
         "clock": value_of(context, "use_sim_time") == "true",
         "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
