@@ -13,7 +13,7 @@ from panda_dynamics_ros.nodes.launching import (
     estimators,
     given,
     package_node,
-    value_of,
+    source_parameters,
 )
 
 ARGUMENTS = [
@@ -26,8 +26,7 @@ def start(context):
     parameters = {
         **arm_parameters(context),
         **given(context, {"seed": int, "payload_mass": float}, names={"payload_mass": "payload_mass_kg"}),
-        "clock": value_of(context, "use_sim_time") == "true",
-        "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
+        **source_parameters(context),
     }
     simulated = package_node(context, "simulated_panda", "simulated_panda", parameters)
     return [*estimators(context), simulated]

@@ -15,7 +15,7 @@ from panda_dynamics_ros.nodes.launching import (
     estimators,
     given,
     package_node,
-    value_of,
+    source_parameters,
 )
 
 ARGUMENTS = [
@@ -35,8 +35,7 @@ def at_the_end(event, context):
 def start(context):
     parameters = {
         **given(context, {"bag": str, "rate": float, "loop": bool}),
-        "clock": value_of(context, "use_sim_time") == "true",
-        "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
+        **source_parameters(context),
     }
     player = package_node(context, "bag_player", "bag_player", parameters, on_exit=at_the_end)
     return [*estimators(context), player]

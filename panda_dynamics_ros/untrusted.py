@@ -36,7 +36,8 @@ def listed(names: Sequence[str], what: str, most: int = 20) -> str:
 
 
 exists, is_file = os.path.exists, os.path.isfile
-"""Whether there is such a path, or file; a name that no file can have (too long, with a null byte) is that of none."""
+"""Whether a path exists, and whether it is a file. Both are false for a name that no file can have (too long, or with a
+null byte), where the methods of `Path` raise an error in some versions of Python."""
 
 
 def most_unpacked(packed: int) -> int:

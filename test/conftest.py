@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole suite shares: seeded random numbers, robots, where the public robot logs lie."""
 
+import json
 import signal
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,8 +11,10 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from launched import installed_package
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
 
 # Derandomised: a run that fails fails again. No deadline: the first call of a kernel may compile it.
 hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=30)
@@ -40,6 +43,27 @@ def panda() -> pdr.RobotModel:
 def robot(request: pytest.FixtureRequest) -> pdr.RobotModel:
     """Every arm of the library in turn."""
     return pdr.load_robot(request.param)
+
+
+@pytest.fixture
+def answer(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Call it with the words of a command, which succeeds: what it answers to a program, with `--json`."""
+
+    def call(*words: object) -> dict[str, Any]:
+        code = main([*map(str, words), "--json"])
+        printed = capsys.readouterr()
+        assert (code, printed.err) == (0, "")
+        found: dict[str, Any] = json.loads(printed.out)
+        return found
+
+    return call
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """The package as colcon installs it, for ROS 2's launch system."""
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    return installed_package(tmp_path / "install")
 
 
 SAVEFIG = "matplotlib.figure.Figure.savefig"

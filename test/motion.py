@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions and torques with a known answer, for the estimator's tests."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from panda_dynamics_ros import InertialParameters, JointDataset, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import ArmMonitor, PayloadEstimate, PayloadEstimator
+from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 from panda_dynamics_ros.simulation import Realism, SimulatedPanda
 from panda_dynamics_ros.simulation.realism import SensorLevels
 
@@ -95,13 +98,23 @@ def coloured(robot: RobotModel, stamp: FloatArray, rng: np.random.Generator) -> 
     return out
 
 
-def write_csv(path: Path, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray) -> Path:
-    """Samples (N,), (N, 7) as a table, with every digit."""
-    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(q.shape[1]))]
-    table = np.column_stack((stamp, q, dq, tau))
+def columns(n: int = 7) -> list[str]:
+    """The columns of a table of n joints."""
+    return ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(n))]
+
+
+def write_csv(path: Path, *values: NDArray[np.floating]) -> Path:
+    """Samples as a table, with every digit: t (N,), q, dq and tau (N, n), or (N, 1 + 3n) of all."""
+    table = np.column_stack(values)
+    header = ",".join(columns(table.shape[1] // 3))
     with path.open("w", encoding="utf-8") as stream:  # np.savetxt itself takes a name that is no text for a URL
-        np.savetxt(stream, table, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+        np.savetxt(stream, table, delimiter=",", header=header, comments="", fmt="%.17g")
     return path
+
+
+def write_recording(path: Path, names: Sequence[str], *values: NDArray[np.floating]) -> Path:
+    """Samples as joint states of these joints: stamps (N,), q, dq, tau (N, n). Returns the recording's file."""
+    return write_joint_states(path, (JointStateSample(t, tuple(names), *row) for t, *row in zip(*values, strict=True)))
 
 
 def followed(

@@ -12,7 +12,7 @@ import pytest
 import urdf_texts
 import yaml
 from bag_files import samples
-from launched import installed, installed_package, launched
+from launched import installed, launched
 
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -78,13 +78,6 @@ def test_the_parameter_file_reaches_nodes_in_every_namespace_and_says_what_they_
         defaults = dict(re.findall(r"^\| `(\w+)` \| [\w ]+ \| `?(.*?)`? \|", section, re.MULTILINE))
         for parameter, number in value["ros__parameters"].items():
             assert yaml.safe_load(defaults[parameter]) == number, f"{name}: {parameter}"
-
-
-@pytest.fixture
-def prefix(tmp_path):
-    """The package as colcon installs it."""
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    return installed_package(tmp_path / "install")
 
 
 @pytest.mark.ros
@@ -352,9 +345,7 @@ def test_an_argument_reaches_every_node(arguments, nodes, words, prefix, tmp_pat
 
 
 @pytest.mark.ros
-def test_a_fleet_has_a_process_for_each_arm(tmp_path):
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    prefix = installed_package(tmp_path / "install")
+def test_a_fleet_has_a_process_for_each_arm(prefix, tmp_path):
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text("arms:\n- {namespace: left, robot: fr3, mounting: [0, 0, 0.5]}\n- {namespace: right}\n")
     with launched(prefix, installed(prefix, "fleet"), arms=fleet, robot="panda") as arms:

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 import urdf_texts
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_recording
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 pytestmark = pytest.mark.usefixtures("not_drawn")
 NAME = "panda_dynamics_ros"
@@ -106,12 +105,8 @@ def workshop(tmp_path_factory):
     folder, robot, motion = tmp_path_factory.mktemp("readme"), pdr.load_robot("panda"), sinusoids(3.0, 200.0)
     for name, payload, begin in (("my_recording", PAYLOAD, 1.7e9), ("empty", None, 1.7e9 - 60.0)):
         tau = torques(robot, motion, payload)
-        samples = [
-            JointStateSample(begin + t, robot.joint_names, q, dq, effort)
-            for t, q, dq, effort in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
-        ]
-        write_joint_states(folder / f"{name}_written", samples)
-        shutil.copy(next((folder / f"{name}_written").glob("*.mcap")), folder / f"{name}.mcap")
+        values = begin + motion.stamp, motion.q, motion.dq, tau
+        shutil.copy(write_recording(folder / f"{name}_written", robot.joint_names, *values), folder / f"{name}.mcap")
     urdf = urdf_texts.panda().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers
     (folder / "my_arm.urdf").write_text("\n".join(unbranched), encoding="utf-8")

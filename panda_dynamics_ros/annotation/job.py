@@ -31,9 +31,12 @@ PATIENCE_WITH_SCHEDULER = "20s"
 
 @dataclass
 class Outcome:
-    """What a run has done: of `sources` those that are `waiting` at its start, of which `done` and `failures` tell.
+    """What a run has to do, and what it has done.
 
-    `worker_s`, `samples`, `bytes`: seconds that workers needed, samples and bytes that they read.
+    table: the file of the results.
+    sources: all recordings. waiting: those of them that were not done when the run began.
+    done: how many of these are finished, also with an error. failures: the errors, by the recording's path.
+    worker_s, samples, bytes: the time that workers needed, s, and what they read.
     """
 
     table: Path
@@ -186,21 +189,21 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
 
 
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
-    """The recordings at `paths`, in order of their names, each once.
+    """The recordings at `paths`, in order of their names, each once, by the path that led to it first.
 
     paths: files; folders, which are searched to the bottom; and globs. A folder with a metadata.yaml is one
         recording. Any other file that ends like a recording is one of its own.
     Raises ArgumentError: there is nothing at a path.
     """
-    found: dict[str, Source] = {}
+    found: dict[Path, Source] = {}
     for path in map(str, paths):
         tops = [Path(path)] if Path(path).exists() else [Path(each) for each in glob.glob(path, recursive=True)]  # noqa: PTH207
         files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
-        sources = {source.path: source for source in _sources(files)}
+        sources = {Path(source.path).absolute(): source for source in _sources(files)}
         if not sources:
             raise ArgumentError(f"PATHS: expected recordings ({', '.join(ENDINGS)}) at {path}, got none")
-        found |= sources
-    return [found[path] for path in sorted(found)]
+        found = sources | found
+    return sorted(found.values())
 
 
 def _sources(files: set[Path]) -> Iterator[Source]:

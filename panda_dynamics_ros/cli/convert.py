@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> None:
     checks.not_an_input(args.output, [args.log], "DIR")
     robot = options.load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns)
-    # A table has no names of joints; the joints of a bag have theirs.
-    names = robot.joint_names if data.names[0] == "joint1" else data.names
+    # A table has no names of joints, and no stamps to the nanosecond; a bag has both.
+    names = robot.joint_names if data.recorded_ns is None else data.names
     columns = zip(data.stamp.tolist(), data.q, data.dq, data.tau, data.stamp_ns.tolist(), strict=True)
     samples = (JointStateSample(stamp, names, *rows) for stamp, *rows in columns)
     file = write_joint_states(args.output, samples, topic=args.topic, overwrite=args.overwrite)

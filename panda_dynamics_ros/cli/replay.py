@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay`: torques, poses and payload of a recorded bag, with no ROS installed."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import sys
@@ -8,19 +10,25 @@ import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.cli.replay_bag import write_replay
+from panda_dynamics_ros.dynamics.model import RobotModel
 from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
-from panda_dynamics_ros.reporting.replay import replay
+from panda_dynamics_ros.reporting.replay import Replay, replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
+
+if TYPE_CHECKING:
+    from panda_dynamics_ros.reporting.web_view import WebView
 
 EXAMPLES = """\
 panda-dynamics replay recording.mcap --output result
@@ -48,61 +56,85 @@ OPTIONS = [
 ]
 
 
+class Found(NamedTuple):
+    """What is known of a recording: its replay, the payloads of its spans, the loads that Franka had."""
+
+    result: Replay
+    segments: tuple[PayloadSegment, ...]
+    loads: list[dict[str, Any]]
+
+
 def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
-    args.bag = str(EXAMPLE) if args.example else args.bag
-    name = "the example" if args.example else Path(args.bag).name
-    checks.not_an_input(args.output / "results", [args.bag], "--output, with results in it")
+    path = str(EXAMPLE) if args.example else args.bag
+    name = "the example" if args.example else Path(path).name
+    checks.not_an_input(args.output / "results", [path], "--output, with results in it")
     if args.bag_format != "none":
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
-    data = options.load_recording(args, robot, args.bag)
+    data = options.load_recording(args, robot, path)
+    for moment in args.unloaded:
+        checks.number(moment, "--unloaded", minimum=0.0, maximum=data.duration_s)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
-        with console.progress_bar(args.json, "replaying") as bar:
-            task = bar.add_task("", total=len(data.stamp))
-            result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
-        segments: tuple[PayloadSegment, ...] = ()
-        if args.smooth or args.unloaded:
-            for moment in args.unloaded:
-                checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
-            unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
-        loads = summaries.franka_loads(data, robot, result)
-        for sentence in summaries.stale_loads(loads, float(data.stamp[0])):
-            warnings.warn(sentence, stacklevel=2)
-        summary = summaries.summary_of(data, result, segments, loads)
-        believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
-        words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - data.stamp[0]:.2f} s" for event in result.events]
-        rows = [
-            ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
-            ("lost", result.losses),
-            ("torque residual RMS", f"{console.joint_values(result.residual_rms)} N m (joints 1..n)"),
-            *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
-            *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
-            ("events", "; ".join(words) or "none"),
-            *([("problem", result.problem)] if result.problem else []),
-        ]
-        tables = [console.segments_table(segments, float(data.stamp[0]))] if segments else []
-        tables.append((f"{name}, with the parameters of {robot.name}", rows))
-        args.output.mkdir(parents=True, exist_ok=True)
-        from panda_dynamics_ros.reporting.plots import plot_replay
-
-        smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
-        files = [
-            summaries.write_summary(summary, args.output),
-            *plot_replay(data, robot, result, args.output, **smoothed),
-        ]
-        if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
-            files.append(args.output / "results")
-            write_replay(files[-1], data, result, overwrite=True)
-        console.print_results(args.json, summary, tables, files)
+        found = _estimate(args, robot, data, known)
+        _report(args, name, robot, data, found)
         if view is not None:
-            from panda_dynamics_ros.reporting.web_view import play_replay
+            _show(view, data, found.result, args.rate)
+    return CONTRADICTED if args.strict and found.result.problem else 0
 
-            with contextlib.suppress(KeyboardInterrupt):
-                print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-                play_replay(data, result, view, args.rate)
-                while True:
-                    time.sleep(1.0)
-    return CONTRADICTED if args.strict and result.problem else 0
+
+def _estimate(args: argparse.Namespace, robot: RobotModel, data: JointDataset, known: dict[str, Any]) -> Found:
+    with console.progress_bar(args.json, "replaying") as bar:
+        task = bar.add_task("", total=len(data.stamp))
+        result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
+    segments: tuple[PayloadSegment, ...] = ()
+    if args.smooth or args.unloaded:
+        unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
+        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
+    return Found(result, segments, summaries.franka_loads(data, robot, result))
+
+
+def _report(args: argparse.Namespace, name: str, robot: RobotModel, data: JointDataset, found: Found) -> None:
+    """Write and print what was found."""
+    from panda_dynamics_ros.reporting.plots import plot_replay
+
+    result, segments, loads = found
+    begin = float(data.stamp[0])
+    for sentence in summaries.stale_loads(loads, begin):
+        warnings.warn(sentence, stacklevel=2)
+    args.output.mkdir(parents=True, exist_ok=True)
+    summary = summaries.summary_of(data, result, segments, loads)
+    smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
+    files = [
+        summaries.write_summary(summary, args.output),
+        *plot_replay(data, robot, result, args.output, **smoothed),
+    ]
+    if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
+        files.append(args.output / "results")
+        write_replay(files[-1], data, result, overwrite=True)
+    believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
+    words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - begin:.2f} s" for event in result.events]
+    rows = [
+        ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
+        ("lost", result.losses),
+        ("torque residual RMS", f"{console.joint_values(result.residual_rms)} N m (joints 1..n)"),
+        *(row for row in console.payload_rows(result.last) if row[0] != "problem"),
+        *([("load that Franka has", f"{'; '.join(believed)} (95 %)")] if believed else []),
+        ("events", "; ".join(words) or "none"),
+        *([("problem", result.problem)] if result.problem else []),
+    ]
+    tables = [console.segments_table(segments, begin)] if segments else []
+    tables.append((f"{name}, with the parameters of {robot.name}", rows))
+    console.print_results(args.json, summary, tables, files)
+
+
+def _show(view: WebView, data: JointDataset, result: Replay, rate: float) -> None:
+    """Play the recording in the page, which then stays open until Ctrl-C."""
+    from panda_dynamics_ros.reporting.web_view import play_replay
+
+    with contextlib.suppress(KeyboardInterrupt):
+        print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        play_replay(data, result, view, rate)
+        while True:
+            time.sleep(1.0)

@@ -28,19 +28,14 @@ def seconds(stamp: Time) -> float:
     return to_seconds(stamp.sec, stamp.nanosec)
 
 
-def nanoseconds(stamp: Time) -> int:
-    """A message stamp as whole nanoseconds."""
-    return int(stamp.sec) * BILLION + int(stamp.nanosec)
-
-
 def time_message(stamp: float) -> Time:
     """Seconds as a message stamp, rounded to the nanosecond."""
     return exact_time_message(to_nanoseconds(stamp))
 
 
-def exact_time_message(nanoseconds: int) -> Time:
+def exact_time_message(stamp_ns: int) -> Time:
     """Whole nanoseconds as a message stamp."""
-    sec, nanosec = divmod(nanoseconds, BILLION)
+    sec, nanosec = divmod(stamp_ns, BILLION)
     return Time(sec=sec, nanosec=nanosec)
 
 

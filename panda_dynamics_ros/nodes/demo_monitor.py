@@ -14,7 +14,7 @@ from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import INPUT_QOS
 from panda_dynamics_ros.nodes.runner import make_executor
 from panda_dynamics_ros.recordings.bags import JointStateSample
-from panda_dynamics_ros.robot.stamps import BILLION
+from panda_dynamics_ros.robot.stamps import BILLION, nanoseconds
 
 ESTIMATE = "payload_estimator: estimate"
 DEPTH = 100  # of the queues
@@ -51,7 +51,7 @@ class DemoMonitor(Node):
     def _on_joint_state(self, message: JointState) -> None:
         rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
         stamp = message.header.stamp
-        recorded_ns = conversions.nanoseconds(stamp)
+        recorded_ns = nanoseconds(stamp)
         self.joint_states.append(JointStateSample(conversions.seconds(stamp), tuple(message.name), *rows, recorded_ns))
 
     def _on_payload(self, message: InertiaStamped) -> None:
@@ -62,7 +62,7 @@ class DemoMonitor(Node):
 
     def _complete(self, message: InertiaStamped | Image, **half: FloatArray) -> None:
         """Both halves of an estimate come in any order."""
-        stamp = conversions.nanoseconds(message.header.stamp)
+        stamp = nanoseconds(message.header.stamp)
         both = self._halves[stamp] = self._halves.get(stamp, {}) | half
         if len(both) == 2:
             _, values = self.diagnostics.get(ESTIMATE, ("", {}))

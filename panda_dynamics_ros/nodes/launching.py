@@ -166,6 +166,14 @@ def estimators(context: LaunchContext) -> list[Action]:
     return [*nodes, *_rviz(context, nodes[0])]
 
 
+def source_parameters(context: LaunchContext) -> dict[str, Any]:
+    """Parameters of a source of joint states: whether it publishes /clock, and for how many nodes it waits."""
+    return {
+        "clock": value_of(context, "use_sim_time") == "true",
+        "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
+    }
+
+
 def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
     """The launch ends with an error, and all its nodes with it, if one cannot start as it was asked to."""
     if event.returncode == CANNOT_START and not context.is_shutdown:

@@ -18,7 +18,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE, LARGEST_JOINT_STATE, McapFile, SqliteFile
-from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
+from panda_dynamics_ros.robot.stamps import BILLION, nanoseconds, to_nanoseconds, to_seconds
 from panda_dynamics_ros.untrusted import exists, is_file, listed, most_unpacked, refused
 
 KIND = "a rosbag2 recording (.db3, .mcap or its folder)"
@@ -97,11 +97,11 @@ class JointStateStream(SampleStream):
         messages = self._messages(files)
         first = list(islice(messages, 2))
         # One clock for the whole stream: a single zero is the beginning of simulated time, two are no stamps.
-        unstamped = all(_nanoseconds(message) == 0 for _, message in first)
+        unstamped = all(nanoseconds(message.header.stamp) == 0 for _, message in first)
         if unstamped and first:
             self._note(f"the headers on {self.topic} have no stamps, so the times of reception are taken")
         for time, message in chain(first, messages):
-            recorded = time if unstamped else _nanoseconds(message)
+            recorded = time if unstamped else nanoseconds(message.header.stamp)
             stamp = to_seconds(*divmod(recorded, BILLION))
             values = message.position, message.velocity, message.effort
             yield JointStateSample(stamp, tuple(message.name), *values, recorded)
@@ -141,11 +141,6 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
     Raises MissingDependencyError: rosbags is not installed.
     """
     return JointStateStream(checks.path(path, "path"), topic)
-
-
-def _nanoseconds(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec) * BILLION + int(stamp.nanosec)
 
 
 def _decode(data: bytes) -> Any:

@@ -195,7 +195,8 @@ class SqliteFile:
         with self._connection() as connection:
             _check_tables(connection)
             rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(LARGEST_TOPIC_COUNT)
-            counts = Counter(number for (number,) in connection.execute("SELECT topic_id FROM messages"))
+            numbers = connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id")
+            counts = Counter(dict(numbers))
         self.topics = [Topic(name, kind, counts[k]) for k, name, kind in rows if {type(name), type(kind)} == {str}]
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
@@ -43,12 +41,12 @@ class FrankaState:
     def sample(self) -> StateSample:
         """Time, q, dq and tau_J (link-side, gravity included)."""
         time = _seconds(_attribute(self.raw, "time"))
-        return StateSample(time, *(_joints(self.raw, name) for name in ("q", "dq", "tau_J")))
+        return StateSample(time, *(_numbers(self.raw, name, ARM_JOINTS) for name in ("q", "dq", "tau_J")))
 
     @property
     def external_torques(self) -> FloatArray:
         """(7,), N m: Franka's own estimate, `tau_ext_hat_filtered`."""
-        return _joints(self.raw, "tau_ext_hat_filtered")
+        return _numbers(self.raw, "tau_ext_hat_filtered", ARM_JOINTS)
 
     @property
     def T_base_ee(self) -> FloatArray:
@@ -92,21 +90,22 @@ def _attribute(state: Any, name: str) -> Any:
     return getattr(state, name)
 
 
-def _joints(state: Any, name: str) -> FloatArray:
-    value = np.asarray(_attribute(state, name), dtype=np.float64).reshape(-1)
-    return checks.exactly(value, (ARM_JOINTS,), f"state.{name}")
+def _numbers(state: Any, name: str, count: int) -> FloatArray:
+    """An attribute (count,); it may also be a matrix, as of Eigen."""
+    value = checks.real_array(_attribute(state, name), f"state.{name}")
+    return checks.exactly(value.reshape(-1), (count,), f"state.{name}")
 
 
 def _transform(state: Any, name: str) -> FloatArray:
     """A pose; numbers in a row are column by column."""
     given = _attribute(state, name)
-    value = np.asarray(getattr(given, "matrix", given), dtype=np.float64)
+    value = checks.real_array(getattr(given, "matrix", given), f"state.{name}")
     return checks.exactly(value.reshape(4, 4, order="F") if value.shape == (16,) else value, (4, 4), f"state.{name}")
 
 
 def _body(state: Any, mass: str, com: str, inertia: str) -> InertialParameters:
-    matrix = np.asarray(_attribute(state, inertia), dtype=np.float64).reshape(3, 3)  # symmetric: either order
-    return InertialParameters(float(_attribute(state, mass)), np.asarray(_attribute(state, com)).reshape(3), matrix)
+    matrix = _numbers(state, inertia, 9).reshape(3, 3)  # symmetric: either order
+    return InertialParameters(checks.number(_attribute(state, mass), f"state.{mass}"), _numbers(state, com, 3), matrix)
 
 
 def _seconds(time: Any) -> float:

@@ -7,6 +7,7 @@ multiple of 0.24 microseconds: nanoseconds are rounded to it, but it comes back 
 
 import math
 from collections import Counter, deque
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,11 @@ MISPLACED_STAMPS = (DUPLICATE_STAMP, BACKWARD_STAMP, FUTURE_STAMP)
 def to_seconds(sec: int, nanosec: int) -> float:
     """The double that stands for a message stamp, everywhere in this package."""
     return sec + 1e-9 * nanosec
+
+
+def nanoseconds(stamp: Any) -> int:
+    """Whole nanoseconds of a message stamp, an object with `sec` and `nanosec`."""
+    return int(stamp.sec) * BILLION + int(stamp.nanosec)
 
 
 def to_nanoseconds(seconds: float) -> int:

@@ -134,7 +134,7 @@ def read_motion(path: str | Path, n: int = 7) -> FourierMotion:
         if table.shape[1] != 1 + 3 * n or len(table) < 8:
             raise ValueError(f"{len(table)} rows of {table.shape[1]} columns")
         steps, q, dq = np.diff(table[:, 0]), table[:, 1 : 1 + n], table[:, 1 + n : 1 + 2 * n]
-        even = np.ptp(steps) <= 1e-6 * max(abs(float(steps.mean())), 1e-9)
+        even = np.ptp(steps) <= 1e-6 * steps.mean() and steps[0] > 0.0
         if not even or np.abs(dq[[0, -1]]).max() > 1e-3 or np.abs(q[-1] - q[0]).max() > 1e-3:
             raise ValueError("one that does not begin and end at rest, or uneven times")
     # The last row is the first of the next period.

@@ -240,7 +240,7 @@ class SimulatedPanda:
         if link not in range(1, self.robot.n + 1):
             raise ArgumentError(f"link: expected a number from 1 to {self.robot.n}, got {link!r}")
         self._data.xfrc_applied[:] = 0.0
-        self._data.xfrc_applied[link, :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
+        self._data.xfrc_applied[int(link), :3] = checks.exactly(force, (3,), "force")  # body 0 is the world
         self._push_end = self._samples + round(checks.number(duration, "duration", minimum=0.0) / self.timestep)
 
     def record(self, duration: float) -> JointDataset:

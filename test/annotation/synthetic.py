@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from motion import write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation import Task
@@ -12,8 +13,6 @@ from panda_dynamics_ros.annotation.rows import COLUMNS, Row
 from panda_dynamics_ros.checks import FloatArray
 
 TASK = Task.of(pdr.load_robot("panda"), {})
-
-HEADER = ",".join(["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))])
 
 
 def table(seconds: float = 2.0, rate: float = 100.0, mass: float = 0.0, seed: int = 0) -> FloatArray:
@@ -36,9 +35,7 @@ def write(folder: Path, count: int, seconds: float = 2.0) -> list[Path]:
     for k in range(count):
         file = folder / f"arm{k % 2}" / f"episode_{k:04d}.csv"
         file.parent.mkdir(parents=True, exist_ok=True)
-        rows = table(seconds, mass=float(k % 2), seed=k)
-        np.savetxt(file, rows, delimiter=",", header=HEADER, comments="", fmt="%.9g")
-        files.append(file)
+        files.append(write_csv(file, table(seconds, mass=float(k % 2), seed=k)))
     return files
 
 
@@ -48,3 +45,8 @@ def read_table(path: Path) -> list[Row]:
     table = parquet.read_table(path)
     assert table.column_names == list(COLUMNS)
     return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+
+
+def children(process: int) -> list[int]:
+    """The processes that this one has started and that are there."""
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]

@@ -13,12 +13,14 @@ import pytest
 from bag_files import write_bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion import write_csv, write_recording
+from synthetic import table
 
 from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.job import find_recordings
 from panda_dynamics_ros.annotation.rows import COLUMNS
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings import JointStateSample, dataset, write_joint_states
+from panda_dynamics_ros.recordings import JointStateSample, dataset
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset
 from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -52,14 +54,12 @@ def test_rows_say_what_a_replay_finds(panda, monkeypatch):
 
 
 def test_losses_and_gaps_are_counted(panda, tmp_path):
-    from synthetic import HEADER, table
-
     rows = table(seconds=6.0)
     keep = np.ones(len(rows), dtype=bool)
     keep[50:53] = keep[200:201] = False  # four samples are lost
     keep[300:400] = False  # a pause of a second, which is none
     rows[450, 8] = np.nan
-    np.savetxt(tmp_path / "log.csv", rows[keep], delimiter=",", header=HEADER, comments="")
+    write_csv(tmp_path / "log.csv", rows[keep])
     recording = annotate(tmp_path / "log.csv", panda)[0]
     assert (recording["lost"], recording["gaps"], recording["rejected"]) == (5, 1, 1)
     assert recording["longest_gap_s"] == pytest.approx(1.01)
@@ -70,16 +70,13 @@ def test_losses_and_gaps_are_counted(panda, tmp_path):
 
 def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda, tmp_path):
     """In the words of a replay; two runs in one file here, then an FR3's joints."""
-    from synthetic import HEADER, table
-
     rows = table(seconds=3.0)
-    np.savetxt(tmp_path / "log.csv", np.concatenate([rows, rows]), delimiter=",", header=HEADER, comments="")
+    write_csv(tmp_path / "log.csv", np.concatenate([rows, rows]))
     said = "the 600 samples do not follow the one before in time (duplicate stamp: 1, backward stamp: 299): check that"
     assert said in annotate(tmp_path / "log.csv", panda)[0]["problem"]
     assert said in replay(load_dataset(tmp_path / "log.csv", panda), panda).problem
     names = tuple(f"fr3_joint{i + 1}" for i in range(7))
-    samples = [JointStateSample(row[0], names, row[1:8], row[8:15], row[15:]) for row in rows]
-    write_joint_states(tmp_path / "bag", samples)
+    write_recording(tmp_path / "bag", names, rows[:, 0], *np.split(rows[:, 1:], 3, axis=1))
     assert "set robot to fr3" in annotate(tmp_path / "bag", panda)[0]["problem"]
 
 
@@ -152,6 +149,12 @@ def test_folders_are_searched_and_bags_kept_together(tmp_path):
     assert names(tmp_path / "m*" / "*.mcap", top=tmp_path) == ["many/a.mcap", "many/b.mcap"]
     assert names(tmp_path / "**" / "*.H5", top=tmp_path) == ["deep/er/d.H5"]
     assert names(tmp_path / "bag" / "x_1.mcap", top=tmp_path) == ["bag/x_1.mcap"], "what was named"
+
+
+def test_a_recording_that_is_named_in_two_ways_is_one(tmp_path, monkeypatch):
+    touch(tmp_path / "data" / "a.mcap")
+    monkeypatch.chdir(tmp_path)
+    assert [source.path for source in find_recordings(["data", tmp_path])] == ["data/a.mcap"], "as named first"
 
 
 def test_a_changed_recording_has_another_version(tmp_path):

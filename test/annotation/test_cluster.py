@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from synthetic import TASK, read_table, write
+from synthetic import TASK, children, read_table, write
 from waiting import PATIENCE, until
 
 from panda_dynamics_ros.annotation.job import Outcome, annotate_recordings
@@ -103,10 +103,6 @@ def test_the_files_that_the_page_promises_are_there(folder):
 def test_the_table_of_the_page_is_that_of_the_code():
     lines = [f"| `{name}` | {column.type} | {column.kinds} | {column.meaning} |" for name, column in COLUMNS.items()]
     assert "\n".join(lines) in PAGE
-
-
-def children(process: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def test_a_lost_worker_changes_nothing(folder, cluster):

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from synthetic import HEADER, TASK, read_table, write
+from motion import columns
+from synthetic import TASK, children, read_table, write
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.job import annotate_recordings, find_recordings
@@ -26,7 +27,6 @@ from panda_dynamics_ros.annotation.worker import (
     annotate_source,
     end_workers,
 )
-from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
@@ -69,16 +69,12 @@ def test_every_recording_has_its_row(tmp_path):
     assert all(row["arm"] for row in rows)
 
 
-def children() -> list[int]:
-    return [int(child) for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
-
-
 def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path):
     """A table in which no row is a sample takes many times the patience."""
     (fast,) = find_recordings(write(tmp_path, 1))
-    (tmp_path / "hangs.csv").write_text(f"{HEADER}\n" + 60_000_000 * "0\n")
+    (tmp_path / "hangs.csv").write_text(f"{','.join(columns())}\n" + 60_000_000 * "0\n")
     hangs = fast._replace(path=str(tmp_path / "hangs.csv"))
-    task, before = TASK._replace(patience_s=2.0), set(children())
+    task, before = TASK._replace(patience_s=2.0), set(children(os.getpid()))
 
     def annotated(source: Source) -> list[Row]:
         return annotate_in_worker(json.dumps(task), json.dumps(source))
@@ -88,7 +84,7 @@ def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path):
         (row,) = annotated(hangs)
         assert row["error"] == "the worker was given up after 2 s without a sample"
         assert "error" not in annotated(fast)[0]
-        (worker,) = set(children()) - before
+        (worker,) = set(children(os.getpid())) - before
         os.kill(worker, signal.SIGKILL)
         (row,) = annotated(fast)
         assert row["error"] == "the worker was killed by SIGKILL"
@@ -113,8 +109,8 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
 def test_a_recording_that_is_too_large_is_one_row(tmp_path):
     rows = 2_000_000  # 22 columns of 16 MB
     large = tmp_path / "large.npz"
-    columns: dict[str, Any] = dict.fromkeys(HEADER.split(",")[1:], np.zeros(rows))
-    np.savez(large, t=1e-3 * np.arange(rows), **columns)
+    values: dict[str, Any] = dict.fromkeys(columns(), np.zeros(rows)) | {"t": 1e-3 * np.arange(rows)}
+    np.savez(large, **values)
     write(tmp_path, 1)
     outcome = annotate_recordings([tmp_path], tmp_path / "table.parquet", TASK._replace(memory_gib=0.6), jobs=1)
     assert outcome.failures == {str(large): "out of memory: more than 0.6 GiB are needed"}
@@ -190,7 +186,7 @@ def test_resume_does_what_is_not_done(tmp_path, in_this_process):
     assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
 
 
-def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, capsys):
+def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, answer):
     for log in write(tmp_path / "data", 8, seconds=6.0):
         for k in range(11):  # so many that it does not end before it is interrupted
             os.link(log, log.with_name(f"{k}_{log.name}"))
@@ -211,8 +207,7 @@ def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, capsys):
     for file in left[4:]:  # to save time
         file.unlink()
     count = len(done) + len(left[:4])
-    assert main([*words, "--resume", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
+    summary = answer(*words, "--resume")
     assert (summary["recordings"], summary["skipped"], summary["done"]) == (count, len(done), count - len(done))
     rows = [row["path"] for row in read_rows(output) if row["kind"] == "recording"]
     assert len(rows) == len(set(rows)) == count

@@ -18,11 +18,9 @@ def recording(panda, tmp_path):
     return write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion))
 
 
-def test_file_to_robot_and_report(recording, tmp_path, capsys):
+def test_file_to_robot_and_report(recording, tmp_path, answer):
     out, report = tmp_path / "mine.yaml", tmp_path / "report"
-    words = ["identify", str(recording), "--validate", str(recording), "--output", str(out), "--report", str(report)]
-    assert main([*words, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = answer("identify", recording, "--validate", recording, "--output", out, "--report", report)
     # The truth is the prior itself; what is left is the filter's.
     assert max(result["torque_rms"]) < 0.05
     assert len(result["base_parameters"]) == 43
@@ -45,10 +43,9 @@ def test_an_implausible_result_is_written_by_force_only(panda, tmp_path, capsys)
     assert out.is_file()
 
 
-def test_files_hold_one_motion(tmp_path, capsys):
+def test_files_hold_one_motion(tmp_path, answer):
     path = tmp_path / "motion.csv"
-    assert main(["excite", "--duration", "6", "--trials", "200", "--output", str(path), "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
+    summary = answer("excite", "--duration", 6, "--trials", 200, "--output", path)
     assert 1.0 < summary["condition_number"] < 1000.0
     table = np.genfromtxt(path, delimiter=",", names=True)
     assert (table.dtype.names or ())[:2] == ("t", "q1")

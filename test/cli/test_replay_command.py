@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from motion import sinusoids, torques, write_csv
+from motion import sinusoids, torques, write_csv, write_recording
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, rosbag2, write_joint_states
+from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.reporting.summary import event_entries, franka_loads, summary_of
 
 pytestmark = pytest.mark.usefixtures("not_drawn")
@@ -22,11 +22,10 @@ SUMMARY_KEYS = {
 }  # fmt: skip
 
 
-def replayed(path, output, capsys, *options):
-    code = main(["replay", str(path), "--output", str(output), "--json", *options])
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return json.loads(captured.out)
+@pytest.fixture
+def replayed(answer):
+    """Call it with a recording, a folder for the results, and options: the summary."""
+    return lambda path, output, *options: answer("replay", path, "--output", output, *options)
 
 
 def recorded(robot, path):
@@ -36,8 +35,7 @@ def recorded(robot, path):
     tau += robot.friction_torques(motion.dq)
     names = ("panda_finger_joint1", *robot.joint_names)
     columns = (np.column_stack((np.zeros(len(tau)), each)) for each in (motion.q, motion.dq, tau))
-    rows = zip(motion.stamp, *columns, strict=True)
-    write_joint_states(path, [JointStateSample(100.0 + t, names, q, dq, effort) for t, q, dq, effort in rows])
+    write_recording(path, names, 100.0 + motion.stamp, *columns)
     return path
 
 
@@ -46,8 +44,8 @@ def recording(tmp_path_factory):
     return recorded(load_robot("panda"), tmp_path_factory.mktemp("bag") / "carried")
 
 
-def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
-    summary = replayed(recording, tmp_path / "out", capsys)
+def test_summary_of_a_recording_with_a_payload(recording, tmp_path, replayed):
+    summary = replayed(recording, tmp_path / "out")
     assert set(summary) == SUMMARY_KEYS
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["samples"] == 1200
@@ -63,10 +61,9 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, capsys):
     assert curves["mass"][-1] == pytest.approx(summary["payload"]["mass"], rel=1e-4)  # six digits are written
 
 
-def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, capsys):
+def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, answer):
     """It comes with the package: neither a download nor rosbags is needed."""
-    assert main(["replay", "--example", "--output", str(tmp_path), "--json", "--bag-format", "none"]) == 0
-    summary = json.loads(capsys.readouterr().out)
+    summary = answer("replay", "--example", "--output", tmp_path, "--bag-format", "none")
     events = [(event["kind"], event["stamp"]) for event in summary["events"]]
     pick, *contacts, release = events
     assert (pick[0], release[0]) == ("detected_pick", "detected_release")
@@ -98,9 +95,9 @@ def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_p
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_page_has_every_key_of_the_summary(recording, tmp_path, capsys):
+def test_the_page_has_every_key_of_the_summary(recording, tmp_path, replayed):
     """And no other. Of Franka's load, which this recording does not have, the keys stand in the code."""
-    summary = replayed(recording, tmp_path, capsys, "--smooth", "--bag-format", "none")
+    summary = replayed(recording, tmp_path, "--smooth", "--bag-format", "none")
     page = (Path(__file__).resolve().parents[2] / "docs" / "bags.md").read_text(encoding="utf-8")
     table = page.partition("## The summary for programs\n`summary.json`")[2].partition("\n## ")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
@@ -114,45 +111,45 @@ def test_the_page_has_every_key_of_the_summary(recording, tmp_path, capsys):
     assert keys - load == {*summary, *own} - {f"segments.{key}" for key in summary["payload"]}
 
 
-def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys):
-    summary = replayed(recording, tmp_path, capsys, "--unloaded", "3.0", "--bag-format", "none")
+def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys, replayed):
+    summary = replayed(recording, tmp_path, "--unloaded", "3.0", "--bag-format", "none")
     assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("declared unloaded", 0.0)]
     assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
     assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
 
 
-def test_an_end_effector_is_no_payload(tmp_path, capsys):
+def test_an_end_effector_is_no_payload(tmp_path, replayed):
     recording = recorded(load_robot("panda", end_effector="hand"), tmp_path / "with_hand")
     options = ("--end-effector", "hand", "--smooth", "--bag-format", "none")
-    summary = replayed(recording, tmp_path / "out", capsys, *options)
+    summary = replayed(recording, tmp_path / "out", *options)
     for found in (summary["payload"], summary["segments"][0]):
         assert found["mass"] == pytest.approx(PAYLOAD.mass, abs=0.02)  # the prior's pull, as above
         np.testing.assert_allclose(found["com"], PAYLOAD.com, atol=0.006)
 
 
-def test_what_is_known_of_the_payload_counts(recording, tmp_path, capsys):
+def test_what_is_known_of_the_payload_counts(recording, tmp_path, replayed):
     """In the estimate and in the segments: a wrong mass shows that it is taken, a shape gives the inertia."""
     options = ("--known-mass", "0.85", "--shape", "sphere 0.05", "--smooth", "--bag-format", "none")
-    summary = replayed(recording, tmp_path, capsys, *options)
+    summary = replayed(recording, tmp_path, *options)
     for found in (summary["payload"], summary["segments"][0]):
         assert found["mass"] == pytest.approx(0.85, abs=0.005)  # kitchen scale
         moment = 0.4 * found["mass"] * 0.05**2
         np.testing.assert_allclose(found["inertia"], [moment, 0.0, 0.0, moment, 0.0, moment], atol=1e-9)
-    summary = replayed(recording, tmp_path, capsys, "--max-mass", "0.5", "--smooth", "--bag-format", "none")
+    summary = replayed(recording, tmp_path, "--max-mass", "0.5", "--smooth", "--bag-format", "none")
     assert summary["payload"]["mass"] == pytest.approx(0.5)
     assert summary["segments"][0]["mass"] == pytest.approx(0.5)
 
 
-def test_the_real_30_hz_bag(panda_30hz_bag, tmp_path, capsys):
-    summary = replayed(panda_30hz_bag, tmp_path, capsys)
+def test_the_real_30_hz_bag(panda_30hz_bag, tmp_path, replayed):
+    summary = replayed(panda_30hz_bag, tmp_path)
     assert summary["samples"] == 727
     assert summary["rate_hz"] == pytest.approx(30.0, abs=0.1)
     assert abs(summary["payload"]["mass"]) < 0.15  # nothing was carried; a null fit gives 0.10 kg
     assert not [event for event in summary["events"] if event["kind"] != "detected_contact"]
 
 
-def test_the_real_1_khz_log(panda_1khz_log, tmp_path, capsys):
-    summary = replayed(panda_1khz_log, tmp_path, capsys)
+def test_the_real_1_khz_log(panda_1khz_log, tmp_path, replayed):
+    summary = replayed(panda_1khz_log, tmp_path)
     assert abs(summary["payload"]["mass"]) < 0.10  # nothing was carried; a null fit gives 0.02 to 0.03 kg
     assert not summary["events"]
     # Published for this log, without the low-pass filter of the momentum form; half of it to one and a half.
@@ -161,16 +158,16 @@ def test_the_real_1_khz_log(panda_1khz_log, tmp_path, capsys):
     assert (ratio < 1.5).all()
 
 
-def test_results_are_written_as_a_bag(recording, tmp_path, capsys):
+def test_results_are_written_as_a_bag(recording, tmp_path, replayed):
     """A second run replaces it."""
-    replayed(recording, tmp_path, capsys)
+    replayed(recording, tmp_path)
     assert (tmp_path / "results" / "results.mcap").is_file()
     assert (tmp_path / "results" / "metadata.yaml").is_file()
     assert len(load_dataset(tmp_path / "results").stamp) == 1200
     (tmp_path / "results" / "results_1.mcap").touch()
-    replayed(recording, tmp_path, capsys)
+    replayed(recording, tmp_path)
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["metadata.yaml", "results.mcap"]
-    replayed(recording, tmp_path / "without", capsys, "--bag-format", "none")
+    replayed(recording, tmp_path / "without", "--bag-format", "none")
     assert not (tmp_path / "without" / "results").exists()
 
 

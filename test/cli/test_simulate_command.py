@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics simulate`, from the file of a motion to a recording."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 
 from panda_dynamics_ros import load_dataset, load_robot
 from panda_dynamics_ros.cli import main
+from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest, read_motion, write_motion
 
 
@@ -33,12 +32,19 @@ def test_a_motion_comes_back_from_its_file(motion, file):
         assert np.abs(written - read).max() < 1e-6
 
 
-def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, capsys):
+@pytest.mark.parametrize("step", [0.0, -0.01])
+def test_times_that_do_not_increase_are_refused(step, motion, tmp_path):
+    states = motion(np.linspace(0.0, 4.0, 401))
+    backward = write_motion(step * np.arange(401), states, tmp_path / "motion.csv")
+    with pytest.raises(DataError, match=r"motion\.csv: expected one period .* uneven times"):
+        read_motion(backward)
+
+
+def test_the_arm_follows_the_motion_and_another_take_has_other_noise(motion, file, tmp_path, answer):
     takes = []
-    for take in ("1", "2", "1"):
-        words = ["simulate", str(file), "--repeat", "1", "--take", take, "--output", str(tmp_path / "bag"), "--json"]
-        assert main([*words, "--overwrite"]) == 0
-        assert json.loads(capsys.readouterr().out)["samples"] == 5000
+    for take in (1, 2, 1):
+        words = ["simulate", file, "--repeat", 1, "--take", take, "--output", tmp_path / "bag", "--overwrite"]
+        assert answer(*words)["samples"] == 5000
         takes.append(load_dataset(tmp_path / "bag"))
     first, other, again = takes
     # At rest for a second; the controller follows within 3 mrad, the encoders are off by as much.

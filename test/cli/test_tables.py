@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics inertia`, `base-parameters` and `export` as a person and as a program use them."""
 
-import json
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +15,10 @@ UPPER = np.triu_indices(3)
 READY = [0.0, -0.785, -1e-3, -2.356, 0.0, 1.571, 0.785]
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["inertia", *arguments, "--json"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    result: dict[str, Any] = json.loads(printed.out)
-    return result
-
-
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
-def test_inertia_as_json_has_every_digit(name, capsys):
+def test_inertia_as_json_has_every_digit(name, answer):
     robot = pdr.load_robot(name)
-    found = run_json(capsys, name, "--q", *map(repr, READY))
+    found = answer("inertia", name, "--q", *READY)
     assert (found["robot"], found["q"]) == (name, READY)
     for i, link in enumerate(robot.links):
         joint, base, placed = found["joint"][i], found["base"][i], link.transformed(robot.pose(READY, f"joint{i + 1}"))
@@ -39,8 +29,8 @@ def test_inertia_as_json_has_every_digit(name, capsys):
         assert base["inertia_about_com"] == placed.inertia[UPPER].tolist()
 
 
-def test_with_the_hand(capsys):
-    found = run_json(capsys, "--end-effector", "hand")
+def test_with_the_hand(answer):
+    found = answer("inertia", "--end-effector", "hand")
     assert found["robot"] == "panda+hand"
     assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
 
@@ -80,9 +70,8 @@ def test_every_base_parameter_has_its_closed_form(panda, capsys):
     assert "without effect on the torques: m1 mX1 mY1 mZ1 XX1 XY1 XZ1 YY1 YZ1 m2 mZ2" in printed
 
 
-def test_base_parameters_as_json_are_complete(robot, capsys):
-    assert main(["base-parameters", robot.name, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_base_parameters_as_json_are_complete(robot, answer):
+    found = answer("base-parameters", robot.name)
     assert (found["robot"], found["count"], found["inertial_parameters"]) == (robot.name, 43, 70)
     values = [entry["value"] for entry in found["parameters"]]
     np.testing.assert_allclose(np.array(found["mapping"]) @ robot.inertial_vector, values, rtol=1e-12)
@@ -107,13 +96,11 @@ def test_source_with_its_counts_goes_to_standard_output(capsys):
         assert re.search(rf"{key} +{count.multiplications} multiplications, +{count.additions} additions", printed)
 
 
-def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, capsys):
+def test_json_has_the_counts_and_the_source_or_where_it_is(tmp_path, answer):
     code = generate(FR3)
     counts = {key: count._asdict() for key, count in code.counts.items()}
     common = {"robot": "fr3", "language": "c", "name": "fr3", "functions": counts}
-    assert main(["export", "fr3", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {**common, "source": code.source}
+    assert answer("export", "fr3") == {**common, "source": code.source}
     file = tmp_path / "fr3.c"
-    assert main(["export", "fr3", "--json", "--output", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out) == {**common, "output": str(file)}
+    assert answer("export", "fr3", "--output", file) == {**common, "output": str(file)}
     assert file.read_text() == code.source

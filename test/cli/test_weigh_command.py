@@ -4,38 +4,25 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_recording
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.cli import main
-from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 pytestmark = pytest.mark.usefixtures("not_drawn")
 ROBOT = pdr.load_robot("panda")
-
-
-def succeeded(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return json.loads(captured.out)
 
 
 def recorded(path: Path, payload: InertialParameters | None, begin: float, seed: int) -> str:
     """Ten seconds at 200 Hz of an arm with an offset of 0.4 N m in each joint that its model does not know."""
     motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
     tau = torques(ROBOT, motion, payload) + 0.4 + 0.02 * rng.normal(size=(len(motion.stamp), 7))
-    samples = (
-        JointStateSample(1000.0 + begin + t, ROBOT.joint_names, *row)
-        for t, *row in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
-    )
-    return str(write_joint_states(path, samples))
+    return str(write_recording(path, ROBOT.joint_names, 1000.0 + begin + motion.stamp, motion.q, motion.dq, tau))
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +36,9 @@ def runs(tmp_path_factory):
     }
 
 
-def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys):
+def test_the_simulated_arm_weighs_with_one_command(tmp_path, answer):
     options = ("--trials", "60", "--payload-mass", "0.8", "--seed", "3")
-    summary = succeeded(capsys, "weigh", "--simulate", *options, "--output", str(tmp_path), "--json")
+    summary = answer("weigh", "--simulate", *options, "--output", tmp_path)
     assert summary["runs"] == ["run 1 (unloaded)", "run 2 (loaded)", "run 3 (loaded)", "run 4 (unloaded)"]
     assert summary["truth"]["mass"] == 0.8
     assert abs(summary["mass"] - 0.8) < 4.0 * summary["std"][0]
@@ -77,12 +64,11 @@ def test_the_result_is_printed_with_intervals_and_calls(runs, tmp_path, capsys):
     assert summary["runs"] == ["A1.mcap (unloaded)", "B1.mcap (loaded)", "B2.mcap (loaded)"]
 
 
-def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys):
+def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, answer):
     """0.4 N m in each joint look like 80 g to an estimator that knows only the model."""
-    summary = succeeded(
-        capsys, "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"], "--json",
-        "--output", str(tmp_path),
-    )  # fmt: skip
+    summary = answer(
+        "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"], "--output", tmp_path
+    )
     assert summary["mass"] == pytest.approx(PAYLOAD.mass, abs=0.005)
     np.testing.assert_allclose(summary["com"], PAYLOAD.com, atol=0.002)
     assert summary["rest"] == {**summary["rest"], "pauses": 0, "within_noise": None}  # this motion has no pause
@@ -95,11 +81,9 @@ def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, cap
     assert "setLoad" not in printed
 
 
-def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys):
+def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, answer):
     start = [0.1, -0.6, 0.0, -2.2, 0.0, 1.6, 0.7]
-    summary = succeeded(
-        capsys, "weigh", "--plan", "--start", *map(str, start), "--trials", "60", "--output", str(tmp_path), "--json"
-    )
+    summary = answer("weigh", "--plan", "--start", *start, "--trials", 60, "--output", tmp_path)
     trajectory = yaml.safe_load((tmp_path / "trajectory.yaml").read_text())
     assert trajectory["joint_names"] == list(ROBOT.joint_names)
     first, last = trajectory["points"][0], trajectory["points"][-1]

@@ -19,6 +19,7 @@ import urdf_texts
 from bag_files import samples, storage_file, write_bag
 from hypothesis import strategies as st
 from limited import LimitedReaders
+from motion import columns
 from mutations import mutations, try_examples
 
 import panda_dynamics_ros as pdr
@@ -39,9 +40,8 @@ def readers():
 
 
 def csv_log(count: int = 5) -> bytes:
-    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
     rows = np.column_stack((0.01 * np.arange(count), np.random.default_rng(0).normal(size=(count, 21))))
-    return "\n".join([",".join(names), *(",".join(f"{x:.3g}" for x in row) for row in rows)]).encode()
+    return "\n".join([",".join(columns()), *(",".join(f"{x:.3g}" for x in row) for row in rows)]).encode()
 
 
 def npz_log(folder: Path) -> bytes:
@@ -63,8 +63,7 @@ def hdf5_log(folder: Path) -> bytes:
 
 def parquet_log(folder: Path) -> bytes:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
-    parquet.write_table(pyarrow.table({name: np.arange(5.0) for name in names}), folder / "log.parquet")
+    parquet.write_table(pyarrow.table(dict.fromkeys(columns(), np.arange(5.0))), folder / "log.parquet")
     return (folder / "log.parquet").read_bytes()
 
 

@@ -3,30 +3,21 @@
 against LAPACK, to rounding: entries of order one, condition numbers below 1e3."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from arms import random_states
 
-import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics.kernels import batch, small_matrices
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
 
-FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
-    "pose": (pdr.RobotModel.pose, 1),
-    "jacobian": (pdr.RobotModel.jacobian, 1),
-    "gravity_torques": (pdr.RobotModel.gravity_torques, 1),
-    "coriolis_torques": (pdr.RobotModel.coriolis_torques, 2),
-    "coriolis_matrix": (pdr.RobotModel.coriolis_matrix, 2),
-    "mass_matrix": (pdr.RobotModel.mass_matrix, 1),
-    "inverse_dynamics": (pdr.RobotModel.inverse_dynamics, 3),
-    "forward_dynamics": (pdr.RobotModel.forward_dynamics, 3),
-    "regressor": (pdr.RobotModel.regressor, 3),
-    "payload_regressor": (pdr.RobotModel.payload_regressor, 3),
+# Those that compute many states in blocks, or one state after the other, with how many joint arrays they take.
+FUNCTIONS = {
+    **dict.fromkeys(("pose", "jacobian", "gravity_torques", "mass_matrix"), 1),
+    **dict.fromkeys(("coriolis_torques", "coriolis_matrix"), 2),
+    **dict.fromkeys(("inverse_dynamics", "forward_dynamics", "regressor", "payload_regressor"), 3),
 }
 
 
@@ -63,12 +54,12 @@ def blocks_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("rows", [1, 15, 16, 21, 35])
 def test_rows_are_what_they_are_alone(function, rows, robot, rng):
-    call, count = FUNCTIONS[function]
-    states = [x.copy() for x in random_states(robot, rng, samples=rows)[:count]]
+    call = getattr(robot, function)
+    states = [x.copy() for x in random_states(robot, rng, samples=rows)[: FUNCTIONS[function]]]
     states[0][0, 3] = 3.0 * LARGEST  # one state of a block takes the long way to its cosines
-    together = call(robot, *states)
+    together = call(*states)
     for k in range(rows):
-        assert np.array_equal(together[k], call(robot, *(x[k].copy() for x in states)))
+        assert np.array_equal(together[k], call(*(x[k].copy() for x in states)))
 
 
 def kernel(part):

@@ -3,15 +3,12 @@
 
 import pytest
 from franka_servers import host, needs, panda
-from launched import installed, installed_package, launched
-
-pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+from launched import installed, launched
 
 
 @pytest.mark.ros
-def test_a_robot_is_read_by_its_address(tmp_path):
+def test_a_robot_is_read_by_its_address(prefix, tmp_path):
     needs("panda_py")
-    prefix = installed_package(tmp_path / "install")
     arguments = {"robot_ip": host(0), "binding": "panda-python", "namespace": "right", "one_process": "true"}
     with panda(host(0), tmp_path), launched(prefix, installed(prefix, "franka"), **arguments) as robot:
         robot.until(rf"right\.franka_state\]: reading {host(0)} by panda-python")

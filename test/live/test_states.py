@@ -119,6 +119,7 @@ def test_times_of_other_bindings(time, seconds):
     ("change", "words"),
     [
         ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
+        ({"q": ["a"] * 7}, r"state\.q: expected an array of real numbers"),
         ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
     ],
 )
@@ -126,6 +127,23 @@ def test_a_malformed_state_is_refused(change, words):
     sound = {"time": 1.0, "q": [0.0] * 7, "dq": [0.0] * 7, "tau_J": [1.0] * 7}
     with pytest.raises(pdr.PandaDynamicsError, match=words):
         pdr.PayloadEstimator(pdr.load_robot("panda")).update_state(SimpleNamespace(**{**sound, **change}))
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "words"),
+    [
+        ({"O_T_EE": ["a"] * 16}, "T_base_ee", r"state\.O_T_EE: expected an array of real numbers"),
+        ({"O_T_EE": [0.0] * 12}, "T_base_ee", r"state\.O_T_EE: expected shape \(4, 4\), got \(12,\)"),
+        ({"I_load": [0.0] * 6}, "load", r"state\.I_load: expected shape \(9,\), got \(6,\)"),
+        ({"F_x_Cload": [0.0] * 2}, "load", r"state\.F_x_Cload: expected shape \(3,\), got \(2,\)"),
+        ({"m_load": "much"}, "load", r"state\.m_load: expected an array of real numbers, got 'much'"),
+    ],
+)
+def test_a_malformed_pose_or_load_is_refused(change, asked, words):
+    sound = {"m_load": 0.0, "F_x_Cload": [0.0] * 3, "I_load": [0.0] * 9, "O_T_EE": np.eye(4)}
+    state = FrankaState(SimpleNamespace(**{**sound, **change}))
+    with pytest.raises(pdr.PandaDynamicsError, match=words):
+        getattr(state, asked)
 
 
 def test_the_example_estimates_in_a_control_loop(fr3_server):

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bag_files import samples, write_bag
-from motion import PAYLOAD, sinusoids, torques
+from motion import PAYLOAD, sinusoids, torques, write_recording
 from sensor_msgs.msg import JointState
 
 from nodes.probe import values_of
-from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
+from panda_dynamics_ros.recordings import write_joint_states
 
 START = 1.7e9
 
@@ -47,11 +47,7 @@ def test_the_estimate_survives_a_loop_in_simulated_time(panda, probe, fresh, tmp
     """Two seconds of a payload, over and over, while the player is the clock."""
     motion = sinusoids(2.0, rate=500.0)
     tau = torques(panda, motion, PAYLOAD)
-    names = panda.joint_names
-    write_joint_states(
-        tmp_path / "carried",
-        [JointStateSample(START + motion.stamp[k], names, motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))],
-    )
+    write_recording(tmp_path / "carried", panda.joint_names, START + motion.stamp, motion.q, motion.dq, tau)
     fresh.start("payload_estimator", use_sim_time=True)
     fresh.start("bag_player", bag=tmp_path / "carried", rate=2.0, loop=True, clock=True, use_sim_time=True)
     name = f"{fresh.namespace[1:]}/payload_estimator: estimate"

@@ -23,6 +23,7 @@ from nodes.robot_stream import ARM
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED
 from panda_dynamics_ros.nodes.runner import CANNOT_START
+from panda_dynamics_ros.robot.stamps import nanoseconds
 
 HOST = host(0)
 
@@ -54,14 +55,14 @@ def test_states_are_published_as_they_are_measured(robot, probe, nodes):
         np.testing.assert_array_equal(state.effort, sent["tau_J"][row])
         rows.append(row)
     assert (states[0].name, states[0].header.frame_id) == (list(ARM), "panda_link0")
-    stamps = np.array([conversions.nanoseconds(state.header.stamp) for state in states[:300]])
+    stamps = np.array([nanoseconds(state.header.stamp) for state in states[:300]])
     # Steps of the stamps are those of the robot's clock, but for a thousandth on the way to this machine's.
     np.testing.assert_allclose(np.diff(stamps), 1e6 * (np.diff(rows) % 20_000), rtol=2e-3)
     assert abs(1e-9 * stamps[-1] - time.time()) < 60.0
-    by_stamp = {conversions.nanoseconds(each.header.stamp): each for each in external}
+    by_stamp = {nanoseconds(each.header.stamp): each for each in external}
     both = [(state, by_stamp[stamp]) for state, stamp in zip(states, stamps, strict=False) if stamp in by_stamp]
     assert len(both) > 100
-    row = rows[list(stamps).index(conversions.nanoseconds(both[0][0].header.stamp))]
+    row = rows[list(stamps).index(nanoseconds(both[0][0].header.stamp))]
     np.testing.assert_array_equal(both[0][1].effort, sent["tau_ext_hat_filtered"][row])
     assert (np.array(poses[0].data) == sent["O_T_EE"]).all(axis=1).any()
 

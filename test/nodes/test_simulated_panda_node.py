@@ -12,9 +12,9 @@ from std_srvs.srv import Trigger
 from nodes.probe import Probe
 from nodes.processes import Nodes
 from nodes.robot_stream import ARM
-from panda_dynamics_ros.nodes.conversions import nanoseconds
 from panda_dynamics_ros.nodes.interface import LATCHED
 from panda_dynamics_ros.nodes.runner import CANNOT_START
+from panda_dynamics_ros.robot.stamps import nanoseconds
 
 pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
 

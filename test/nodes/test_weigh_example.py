@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from launched import installed, installed_package, launched, module_of
+from launched import installed, launched, module_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from waiting import FIRST_START
@@ -66,12 +66,6 @@ def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "run 2 of 2: the simulated arm carries its payload" in done.stderr
     assert_weighed(tmp_path)
-
-
-@pytest.fixture
-def prefix(tmp_path):
-    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
-    return installed_package(tmp_path / "install")
 
 
 def test_the_launch_file_does_all_of_it(prefix, plan, tmp_path):

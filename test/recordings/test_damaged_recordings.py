@@ -73,17 +73,13 @@ def test_an_sqlite_file_that_is_cut_is_refused_with_the_remedy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("storage", "options"),
-    [
-        ("mcap", {"compression": CompressionMode.STORAGE}),
-        ("mcap", {"lz4_chunks": True}),
-        ("mcap", {"compression": CompressionMode.FILE}),
-    ],
+    "options",
+    [{"compression": CompressionMode.STORAGE}, {"lz4_chunks": True}, {"compression": CompressionMode.FILE}],
 )
 @pytest.mark.parametrize("fraction", [0.4, 0.8])
-def test_a_truncated_compressed_recording_gives_what_is_before_the_end(tmp_path, fraction, storage, options):
+def test_a_truncated_compressed_recording_gives_what_is_before_the_end(tmp_path, fraction, options):
     written = samples(2500)
-    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, storage, **options)
+    folder = write_bag(tmp_path / "bag", {"/joint_states": written}, **options)
     cut(storage_file(folder), fraction)
     with pytest.warns(RecordingWarning, match="not whole"):
         read = list(read_joint_states(folder))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bag_files import ARM, both_storages, samples, storage_file, write_bag
+from motion import write_csv
 
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
@@ -39,6 +40,15 @@ def test_rate_and_duration():
     data = JointDataset(stamp, zeros, zeros, zeros, ARM, "made up")
     assert data.rate_hz == pytest.approx(1000.0)
     assert data.duration_s == pytest.approx(0.209)
+
+
+def test_recorded_nanoseconds_are_a_copy_that_cannot_be_written():
+    zeros, recorded = np.zeros((3, 7)), np.arange(3)
+    data = JointDataset(np.array([0.0, 1e-9, 2e-9]), zeros, zeros, zeros, ARM, "made up", recorded_ns=recorded)
+    recorded[:] = 7
+    np.testing.assert_array_equal(data.stamp_ns, [0, 1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        data.stamp_ns[0] = 7
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path):
@@ -129,11 +139,8 @@ def test_joint_names_may_be_given(tmp_path):
 
 def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:
     """A CSV of samples; `edit` changes its lines."""
-    n = len(written[0].names)
-    lines = [",".join(["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(n))])]
-    rows = [(x.stamp, *x.position, *x.velocity, *x.effort) for x in written]
-    lines += [",".join(repr(float(value)) for value in row) for row in rows]
-    path.write_text("\n".join(edit(lines)) + "\n", encoding="utf-8")
+    write_csv(path, np.array([(x.stamp, *x.position, *x.velocity, *x.effort) for x in written]))
+    path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n", encoding="utf-8")
     return path
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of other programs, in their own columns and units: each gives the same samples."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from motion import columns, write_csv, write_recording
 
 from panda_dynamics_ros import JointDataset, PandaDynamicsError, load_dataset
 from panda_dynamics_ros.cli import main
@@ -25,10 +25,6 @@ def table(path: Path, names: list[str], values: np.ndarray, separator: str = ","
     rows = [separator.join(f"{value:.17g}" for value in row) for row in values]
     path.write_text("\n".join([separator.join(names), *rows, ""]), encoding=encoding)
     return path
-
-
-def own_names() -> list[str]:
-    return ["t", *(f"{field}{i}" for field in ("q", "dq", "tau") for i in range(1, 8))]
 
 
 def libfranka(folder: Path) -> Path:
@@ -67,7 +63,7 @@ def mujoco(folder: Path) -> Path:
 
 def savetxt(folder: Path) -> Path:
     """`numpy.savetxt` writes the header as a comment, if it is not told otherwise."""
-    head = "recorded on a Panda\n" + ",".join(own_names())
+    head = "recorded on a Panda\n" + ",".join(columns())
     np.savetxt(folder / "log.csv", np.column_stack((1e-3 * MS, Q, DQ, TAU)), fmt="%.17g", delimiter=",", header=head)
     return folder / "log.csv"
 
@@ -88,7 +84,7 @@ def droid(folder: Path) -> Path:
 
 def semicolons(folder: Path) -> Path:
     """As spreadsheets of much of Europe save it: a byte order mark, semicolons, decimal commas."""
-    path = table(folder / "log.csv", own_names(), np.column_stack((1e-3 * MS, Q, DQ, TAU)), ";", "utf-8-sig")
+    path = table(folder / "log.csv", columns(), np.column_stack((1e-3 * MS, Q, DQ, TAU)), ";", "utf-8-sig")
     path.write_text(path.read_text("utf-8").replace(".", ","), "utf-8")
     return path
 
@@ -103,7 +99,7 @@ def test_external_torques_are_read_where_they_are_known(tmp_path):
     data = load_dataset(libfranka(tmp_path), "panda")
     assert data.tau_ext is not None
     np.testing.assert_allclose(data.tau_ext, EXTERNAL, rtol=0.0, atol=1e-12)
-    names = [*own_names(), *(f"felt {i}" for i in range(7))]
+    names = [*columns(), *(f"felt {i}" for i in range(7))]
     values = np.column_stack((1e-3 * MS, Q, DQ, TAU, EXTERNAL))
     values[10, 1] = np.nan
     path = table(tmp_path / "own.csv", names, values)
@@ -196,7 +192,7 @@ def test_episodes_follow_each_other(tmp_path):
     ],
 )
 def test_a_map_that_does_not_fit_is_named(columns, error, words, tmp_path):
-    path = table(tmp_path / "log.csv", own_names(), np.column_stack((1e-3 * MS, Q, DQ, TAU)))
+    path = write_csv(tmp_path / "log.csv", 1e-3 * MS, Q, DQ, TAU)
     with pytest.raises(error, match=words):
         load_dataset(path, columns=columns)
 
@@ -229,20 +225,26 @@ def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):
     """As a flipped bit leaves it in a file without checksums."""
     q = Q.copy()
     q[17, 2] += 1.0  # rad, within the joint's limits
-    path = table(tmp_path / "log.csv", own_names(), np.column_stack((1e-3 * MS, q, DQ, TAU)))
+    path = write_csv(tmp_path / "log.csv", 1e-3 * MS, q, DQ, TAU)
     data = load_dataset(path, "panda")
     assert data.rejected == {"position jump": 1}
     np.testing.assert_allclose(data.q, np.delete(Q, 17, axis=0), atol=1e-12)
     assert load_dataset(path).rejected == {}  # without an arm nobody knows
 
 
-def test_convert_writes_a_recording(tmp_path, capsys):
-    words = ["convert", str(libfranka(tmp_path)), str(tmp_path / "bag"), "--json"]
-    assert main(words) == 0
-    assert json.loads(capsys.readouterr().out)["samples"] == COUNT
+def test_convert_writes_a_recording(tmp_path, capsys, answer):
+    words = ["convert", str(libfranka(tmp_path)), str(tmp_path / "bag")]
+    assert answer(*words)["samples"] == COUNT
     data = load_dataset(tmp_path / "bag", "panda")
     assert_read(data)
     assert data.names[0] == "panda_joint1"
     assert main(words) == 2
     assert "or --overwrite" in capsys.readouterr().err
     assert main([*words, "--overwrite"]) == 0
+
+
+def test_convert_keeps_the_names_of_a_bag_also_those_that_a_table_would_have(tmp_path):
+    names = tuple(f"joint{i}" for i in range(1, 8))
+    write_recording(tmp_path / "bag", names, 1e-3 * MS, Q, DQ, TAU)
+    assert main(["convert", str(tmp_path / "bag"), str(tmp_path / "again")]) == 0
+    assert load_dataset(tmp_path / "again").names == names

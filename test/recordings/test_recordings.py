@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from bag_files import ARM, assert_same, both_storages, read_whole, samples, split_bag, storage_file, write_bag
+from motion import REST, write_csv
 from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.rosbag2 import CompressionMode, Reader
 
@@ -225,10 +226,7 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
 def test_a_full_disk_leaves_no_half_of_a_recording(there, tmp_path, capsys):
     """A limit of the size of files stands for it. What was there stays; the error says which file was written."""
     table, bag = tmp_path / "log.csv", tmp_path / "recordings" / "bag"
-    header = ",".join(["t", *(f"{name}{i}" for name in ("q", "dq", "tau") for i in range(1, 8))])
-    state = [0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6, *[0.0] * 7, *[1.0] * 7]
-    rows = np.column_stack([np.arange(500) * 0.001, np.tile(state, (500, 1))])
-    np.savetxt(table, rows, delimiter=",", header=header, comments="")
+    write_csv(table, np.arange(500) * 0.001, np.tile([*REST, *[0.0] * 7, *[1.0] * 7], (500, 1)))
     if there:
         write_joint_states(bag, samples(10))
     before = {file: file.read_bytes() for file in bag.parent.rglob("*.*")}

@@ -7,7 +7,6 @@ are wheels, and from frankaemika/franka_description at $FRANKA_DESCRIPTION, expa
 there are skipped; an arm of the tests' own always runs, and so do the files' defects in test_urdf_file.py.
 """
 
-import json
 import os
 import warnings
 from dataclasses import dataclass
@@ -17,13 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
-from arms import random_states
+from motion import write_csv
 from numpy.typing import NDArray
-from oracles import assert_agrees, pin_inertia, se3
-from test_urdf_file import RELATIVE, SAMPLES, PinocchioChain
+from oracles import pin_inertia, se3
+from test_urdf_file import PinocchioChain, assert_same_as_pinocchio, load
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.cli import main
 
 Array = NDArray[np.float64]
 SECONDS, RATE = 10.0, 250.0
@@ -109,7 +107,7 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
         ("example-robot-data", "kinova_description/robots/kinova.urdf", KORTEX),
     ],
 )
-def test_a_payload_of_another_arm(package, ending, log, tmp_path, capsys):
+def test_a_payload_of_another_arm(package, ending, log, tmp_path, answer):
     text = of_package(package, ending) if package else urdf_texts.six_revolute()
     urdf, table, result = tmp_path / "arm.urdf", tmp_path / "log.csv", tmp_path / "result"
     urdf.write_text(text)
@@ -127,15 +125,14 @@ def test_a_payload_of_another_arm(package, ending, log, tmp_path, capsys):
     rows = np.column_stack((t, log.per_radian * q, log.per_radian * dq, tau))
     np.savetxt(table, rows, delimiter=",", header=",".join(header), comments="", fmt="%.12g")
     columns = ("--columns", log.columns) if log.columns else ()
-    words = ["replay", str(table), "--robot", str(urdf), "--friction", "none", *log.options, *columns]
-    assert main([*words, "--output", str(result), "--bag-format", "none", "--max-mass", "5", "--json"]) == 0
-    payload = json.loads(capsys.readouterr().out)["payload"]
+    words = ["replay", table, "--robot", urdf, "--friction", "none", *log.options, *columns]
+    payload = answer(*words, "--output", result, "--bag-format", "none", "--max-mass", 5)["payload"]
     print(f"{package} {ending}: {payload['mass']:.3f} kg, {payload['com']}")  # for docs/connect.md: pytest -rP
     assert payload["mass"] == pytest.approx(PAYLOAD.mass, abs=MASS)
     assert payload["com"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.02)
 
 
-def test_a_payload_in_mujoco(tmp_path, capsys):
+def test_a_payload_in_mujoco(tmp_path, answer):
     """Torques of actuators, which accelerate rotors (armature), too, against friction: what `qfrc_actuator` is."""
     mujoco = pytest.importorskip("mujoco")
     spec = mujoco.MjSpec.from_string(urdf_texts.six_revolute())
@@ -155,14 +152,11 @@ def test_a_payload_in_mujoco(tmp_path, capsys):
     for state.qpos[:], state.qvel[:], state.qacc[:] in zip(q, dq, ddq, strict=True):
         mujoco.mj_inverse(model, state)
         tau.append(state.qfrc_inverse.copy())
-    names = ["t", *(f"{kind}{k}" for kind in ("q", "dq", "tau") for k in range(1, robot.n + 1))]
-    rows = np.column_stack((t, q, dq, tau))
-    np.savetxt(table, rows, delimiter=",", header=",".join(names), comments="", fmt="%.12g")
+    write_csv(table, t, q, dq, np.array(tau))
     masses = []
     for effort in ("actuator", "measured"):
-        words = ["replay", str(table), "--robot", str(xml), "--effort", effort, "--bag-format", "none", "--json"]
-        assert main([*words, "--output", str(tmp_path / "result")]) == 0
-        masses.append(json.loads(capsys.readouterr().out)["payload"]["mass"])
+        words = ["replay", table, "--robot", xml, "--effort", effort, "--bag-format", "none"]
+        masses.append(answer(*words, "--output", tmp_path / "result")["payload"]["mass"])
     assert masses[0] == pytest.approx(PAYLOAD.mass, abs=MASS)
     assert abs(masses[0] - PAYLOAD.mass) < abs(masses[1] - PAYLOAD.mass)  # rotors taken for payload
 
@@ -183,26 +177,10 @@ def of_franka(name: str, hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def check(text: str, tmp_path: Path, flange: str, moments: float = 0.0) -> pdr.RobotModel:
-    """`moments`, kg m^2: how far the nearest body that can exist is from one that cannot."""
-    (tmp_path / "arm.urdf").write_text(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tested apart
-        robot = pdr.load_robot(tmp_path / "arm.urdf")
-    base = "base" if '<link name="base"' in text else "panda_link0"  # newer files have `base` above link0
-    oracle = PinocchioChain(text, robot, base, flange)
-    q, dq, ddq = random_states(robot, np.random.default_rng(1), SAMPLES)
-    zero = np.zeros(robot.n)
+    robot = load(text, tmp_path)
     assert robot.n == 7
-    assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
-    assert_agrees(robot.gravity_torques(q), np.array([oracle.inverse_dynamics(row, zero, zero) for row in q]), RELATIVE)
-    mass = np.array([oracle.mass_matrix(row) for row in q])
-    if moments:
-        # One joint at 1 rad/s turns a link at 1 rad/s: no entry changes by more than the inertia did.
-        assert np.abs(robot.mass_matrix(q) - mass).max() <= moments
-        return robot
-    assert_agrees(robot.mass_matrix(q), mass, RELATIVE, axes=2)
-    torques = np.array([oracle.inverse_dynamics(*rows) for rows in zip(q, dq, ddq, strict=True)])
-    assert_agrees(robot.inverse_dynamics(q, dq, ddq), torques, RELATIVE)
+    base = "base" if '<link name="base"' in text else "panda_link0"  # newer files have `base` above link0
+    assert_same_as_pinocchio(text, robot, base, flange, moments)
     return robot
 
 
