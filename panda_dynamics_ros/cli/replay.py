@@ -58,14 +58,14 @@ def run(args: argparse.Namespace) -> int:
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, args.bag)
+    for moment in args.unloaded:
+        checks.number(moment, "--unloaded", minimum=0.0, maximum=data.duration_s)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
         with console.progress_bar(args.json, "replaying") as bar:
             task = bar.add_task("", total=len(data.stamp))
             result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
         segments: tuple[PayloadSegment, ...] = ()
         if args.smooth or args.unloaded:
-            for moment in args.unloaded:
-                checks.number(moment, "--unloaded", minimum=0.0, maximum=float(data.duration_s))
             unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
             segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
         loads = summaries.franka_loads(data, robot, result)

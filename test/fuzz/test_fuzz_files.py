@@ -40,7 +40,9 @@ def readers():
 
 def csv_log(count: int = 5) -> bytes:
     names = ["t", *(f"{field}{i + 1}" for field in ("q", "dq", "tau") for i in range(7))]
-    rows = np.column_stack((0.01 * np.arange(count), np.random.default_rng(0).normal(size=(count, 21))))
+    posture = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0, *np.zeros(14)]  # within a Panda's limits
+    noise = 0.01 * np.random.default_rng(0).normal(size=(count, 21))
+    rows = np.column_stack((0.01 * np.arange(count), posture + noise))
     return "\n".join([",".join(names), *(",".join(f"{x:.3g}" for x in row) for row in rows)]).encode()
 
 

@@ -127,6 +127,19 @@ def test_columns_of_any_name_and_unit(tmp_path):
     assert_read(load_dataset(path, "panda", columns="t='stamp us:us' 'q=pos #:deg' 'dq=vel #:deg' 'tau=force #'"))
 
 
+def test_dates_are_seconds(tmp_path):
+    """As pandas writes them to Parquet, and NumPy to npz; a double since 1970 holds 0.24 us."""
+    arrow = pytest.importorskip("pyarrow", reason="pandas writes Parquet by it")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    dates = np.datetime64("2026-01-02T03:04:05") + MS.astype("timedelta64[ms]").astype("timedelta64[us]")
+    columns = {"t": dates, "q": list(Q), "dq": list(DQ), "tau": list(TAU)}
+    parquet.write_table(arrow.table(columns), tmp_path / "log.parquet")
+    np.savez(tmp_path / "log.npz", t=dates, q=Q, dq=DQ, tau=TAU)
+    for name in ("log.parquet", "log.npz"):
+        stamp = load_dataset(tmp_path / name, "panda").stamp
+        np.testing.assert_allclose(stamp, 1767323045.0 + 1e-3 * MS, rtol=0.0, atol=5e-7)
+
+
 def test_parts_of_arrays_in_parquet(tmp_path):
     """As LeRobot has them: a list in each row, the gripper behind the joints."""
     arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
@@ -176,10 +189,11 @@ def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path)
 
 
 def test_episodes_follow_each_other(tmp_path):
-    path = lerobot(tmp_path / "log.parquet", 3, **{"observation.velocity": DQ.tolist()})
+    path = lerobot(tmp_path / "log.parquet", 3)
     with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s"):
         data = load_dataset(path, "panda")
     assert len(data.stamp) == 3 * COUNT
+    np.testing.assert_allclose(data.dq, np.tile(DQ, (3, 1)), atol=2e-3)  # differences, as above; none between episodes
     np.testing.assert_allclose(stream_steps(data.stamp).pauses[:, 1], 1.0)
     np.testing.assert_allclose(data.stamp[COUNT : 2 * COUNT] - data.stamp[COUNT], 1e-3 * (MS - MS[0]))
 
@@ -191,7 +205,7 @@ def test_episodes_follow_each_other(tmp_path):
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
-        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q#, dq#, tau#"),
+        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau=torque_#, got t, q#, dq#, tau#"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
     ],
 )
@@ -234,6 +248,18 @@ def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):
     assert data.rejected == {"position jump": 1}
     np.testing.assert_allclose(data.q, np.delete(Q, 17, axis=0), atol=1e-12)
     assert load_dataset(path).rejected == {}  # without an arm nobody knows
+
+
+@pytest.mark.parametrize(
+    ("time", "speed", "words"), [(1e9, 1.0, "22 stamp not in seconds.*expected s"), (1e-3, 1e3, "22 velocity.*rad/s")]
+)
+def test_a_few_samples_of_wrong_units_that_pass_are_no_recording(time, speed, words, tmp_path):
+    """Stamps that begin at zero are few ns at first, and an arm at rest has no velocity in any unit."""
+    first = np.arange(COUNT) < 18
+    stamps, dq = np.where(first, 1e-3, time) * MS, np.where(first, 1.0, speed)[:, None] * DQ
+    path = table(tmp_path / "log.csv", own_names(), np.column_stack((stamps, Q, dq, TAU)))
+    with pytest.raises(DataError, match=f"got 18 among 40 .{words}"):
+        load_dataset(path, "panda")
 
 
 def test_convert_writes_a_recording(tmp_path, capsys):
