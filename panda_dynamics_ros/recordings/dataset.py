@@ -93,7 +93,7 @@ class SampleBlocks:
         self.stream: SampleStream = TableStream(path, columns) if of_table else JointStateStream(path, topic)
         wanted = tuple(joint_names or (robot.joint_names if robot else self.stream.names))
         self._gate = SampleGate(robot) if robot else None
-        self._joints, self._size = ArmJoints(wanted, arm_prefix), size
+        self._joints, self._size = ArmJoints(wanted, arm_prefix, not joint_names), size
         self.rejected, self._examples = Counter[str](), dict[str, str]()
 
     def __iter__(self) -> Iterator[JointDataset]:

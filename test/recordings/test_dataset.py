@@ -125,6 +125,9 @@ def test_joint_names_may_be_given(tmp_path):
     np.testing.assert_array_equal(data.q[:, ::-1], [sample.position for sample in written])
     with pytest.raises(DataError, match=r"none among 10 \(10 missing joints\).*shoulder"):
         load_dataset(bag)
+    arm = write_bag(tmp_path / "arm", {"/joint_states": samples(10, names=ARM)})
+    with pytest.raises(DataError, match=r"names: expected joint1 \.\. wrist, got panda_joint1"):  # not another arm's
+        load_dataset(arm, joint_names=["joint1", "elbow", "wrist"])
 
 
 def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:
