@@ -105,9 +105,8 @@ class SampleBlocks:
         if used <= sum(self.rejected[reason] for reason in (NOT_SECONDS, *IMPLAUSIBLE)):
             most = self.rejected.most_common()
             counts, total = ", ".join(f"{count} {reason}" for reason, count in most), used + self.rejected.total()
-            example = self._examples.get(most[0][0], "") if most else ""
-            among = f"{used or 'none'} among {total} ({counts}){example}" if most else "none at all"
-            raise DataError(f"{self.stream.path}: expected usable samples, got {among}")
+            among = f"among {total} ({counts}){self._examples.get(most[0][0], '')}" if most else "at all"
+            raise DataError(f"{self.stream.path}: expected usable samples, got {used or 'none'} {among}")
 
     def _block(self, rows: list[JointStateSample]) -> JointDataset:
         def column(name: str) -> Any:

@@ -199,10 +199,7 @@ class TableStream(SampleStream):
 
     def _differentiated(self, stamps: FloatArray, q: FloatArray) -> FloatArray:
         """Velocities from central differences of the positions over about `SPAN`, not across pauses."""
-        self._note(
-            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
-            "less certain than with a recorded dq"
-        )
+        self._note("there are no velocities, so they are differences of the positions, and less certain")
         period = float(np.median(np.diff(stamps))) if len(stamps) > 1 else SPAN
         reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
         k, begins = np.arange(len(q)), np.flatnonzero(np.diff(stamps, prepend=-np.inf) > LONGEST_STEP)
@@ -284,11 +281,6 @@ def _check_size(path: Path, size: int) -> None:
         raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
 
 
-def _npz_table(path: Path) -> Table:
-    """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    return _of_arrays(path, read_npz(path, _largest(path)))
-
-
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
     h5py, found = import_optional("h5py", EXTRA), dict[str, Any]()
@@ -353,7 +345,7 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:
 
 TABLES: dict[str, Callable[[Path], Table]] = {
     **dict.fromkeys((".csv", ".csv.gz", ".tsv"), _csv_table),
-    ".npz": _npz_table,
+    ".npz": lambda path: _of_arrays(path, read_npz(path, _largest(path))),
     **dict.fromkeys((".h5", ".hdf5"), _hdf5_table),
     ".parquet": _parquet_table,
 }

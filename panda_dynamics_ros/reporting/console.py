@@ -40,10 +40,7 @@ def mass_text(estimate: PayloadEstimate) -> str:
 
 
 def com_text(estimate: PayloadEstimate, is_found: bool = False) -> str:
-    """The centre of mass in the flange frame, mm, with its 95 % intervals; "not known" where it is not.
-
-    `is_found`: a mass is there, however light.
-    """
+    """The centre of mass in the flange frame, mm, with its 95 % intervals, of a mass that is carried, or `is_found`."""
     if not (estimate.is_carried or is_found) or estimate.com_margin.max() >= LARGEST_COM_MARGIN:
         return "not known"
     axes = zip(1e3 * estimate.com, 1e3 * estimate.com_margin, strict=True)

@@ -12,7 +12,6 @@ from bag_files import ARM, both_storages, samples, storage_file, write_bag
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 NOTHING = np.empty(0)
@@ -31,14 +30,6 @@ def test_arrays_hold_the_arm_in_order(tmp_path, storage):
     for array, field in ((data.q, "position"), (data.dq, "velocity"), (data.tau, "effort")):
         np.testing.assert_array_equal(array, [getattr(sample, field)[:1:-1] for sample in written])
         assert not array.flags.writeable
-
-
-def test_rate_and_duration():
-    stamp = np.concatenate([np.arange(150), 160 + np.arange(50)]) * 0.001
-    zeros = np.zeros((200, 7))
-    data = JointDataset(stamp, zeros, zeros, zeros, ARM, "made up")
-    assert data.rate_hz == pytest.approx(1000.0)
-    assert data.duration_s == pytest.approx(0.209)
 
 
 def test_what_is_left_out_is_counted_by_reason(tmp_path):

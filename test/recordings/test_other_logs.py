@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,30 @@ def semicolons(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, arrays, mujoco, savetxt, droid, semicolons])
+def lerobot(path: Path, episodes: int, **columns: Any) -> Path:
+    """A data set of LeRobot's: a list in each row, and times that begin anew in each episode."""
+    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = {
+        "timestamp": 1e-3 * (MS - MS[0]),
+        "observation.state": Q.tolist(),
+        "observation.effort": TAU.tolist(),
+        "observation.image": [b"png"] * COUNT,
+        **columns,
+    }
+    table = arrow.table({name: list(values) * episodes for name, values in whole.items()})
+    number = arrow.array(np.repeat(np.arange(episodes), COUNT))
+    parquet.write_table(table.append_column("episode_index", number), path)
+    return path
+
+
+def dates(folder: Path) -> Path:
+    """Times as pandas writes them."""
+    times = np.datetime64(0, "us") + MS.astype("timedelta64[ms]")
+    return lerobot(folder / "log.parquet", 1, timestamp=times, **{"observation.velocity": DQ.tolist()})
+
+
+@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, arrays, mujoco, savetxt, droid, semicolons, dates])
 def test_known_logs_are_read_without_a_word(make, tmp_path):
     assert_read(load_dataset(make(tmp_path), "panda"))
 
@@ -113,7 +137,7 @@ def test_external_torques_are_read_where_they_are_known(tmp_path):
     np.testing.assert_allclose(data.tau_ext, np.delete(EXTERNAL, 10, axis=0), rtol=0.0, atol=1e-12)
 
 
-def assert_read(data: JointDataset, columns: slice = slice(None)) -> None:
+def assert_read(data: JointDataset) -> None:
     np.testing.assert_allclose(data.stamp, 1e-3 * MS, rtol=0.0, atol=1e-9)
     for got, expected in ((data.q, Q), (data.dq, DQ), (data.tau, TAU)):
         np.testing.assert_allclose(got, expected, rtol=0.0, atol=1e-12)
@@ -127,53 +151,15 @@ def test_columns_of_any_name_and_unit(tmp_path):
     assert_read(load_dataset(path, "panda", columns="t='stamp us:us' 'q=pos #:deg' 'dq=vel #:deg' 'tau=force #'"))
 
 
-def test_dates_are_seconds(tmp_path):
-    """As pandas writes them to Parquet, and NumPy to npz; a double since 1970 holds 0.24 us."""
-    arrow = pytest.importorskip("pyarrow", reason="pandas writes Parquet by it")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    dates = np.datetime64("2026-01-02T03:04:05") + MS.astype("timedelta64[ms]").astype("timedelta64[us]")
-    columns = {"t": dates, "q": list(Q), "dq": list(DQ), "tau": list(TAU)}
-    parquet.write_table(arrow.table(columns), tmp_path / "log.parquet")
-    np.savez(tmp_path / "log.npz", t=dates, q=Q, dq=DQ, tau=TAU)
-    for name in ("log.parquet", "log.npz"):
-        stamp = load_dataset(tmp_path / name, "panda").stamp
-        np.testing.assert_allclose(stamp, 1767323045.0 + 1e-3 * MS, rtol=0.0, atol=5e-7)
-
-
 def test_parts_of_arrays_in_parquet(tmp_path):
     """As LeRobot has them: a list in each row, the gripper behind the joints."""
-    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    state = np.column_stack((Q, np.full(COUNT, 0.04)))
-    columns = {
-        "timestamp": 1e-3 * MS,
-        "observation.state": state.tolist(),
-        "observation.velocity": DQ.tolist(),
-        "observation.effort": TAU.tolist(),
-        "task": ["pick"] * COUNT,
-    }
-    parquet.write_table(arrow.table(columns), tmp_path / "episode.parquet")
+    state = np.column_stack((Q, np.full(COUNT, 0.04))).tolist()
+    columns = {"timestamp": 1e-3 * MS, "observation.state": state, "observation.velocity": DQ.tolist()}
+    path = lerobot(tmp_path / "episode.parquet", 1, **columns)
     text = "t=timestamp q=observation.state[0:7] dq=observation.velocity tau=observation.effort[:7]"
-    assert_read(load_dataset(tmp_path / "episode.parquet", "panda", columns=text))
+    assert_read(load_dataset(path, "panda", columns=text))
     with pytest.raises(DataError, match="as many dq and tau as q, in a row, got 1 of t, 8 of q, 7 of dq, 7 of tau"):
-        load_dataset(tmp_path / "episode.parquet", "panda", columns=text.replace("[0:7]", ""))
-
-
-def lerobot(path: Path, episodes: int, **columns: list[list[float]]) -> Path:
-    """A data set of LeRobot's: a list in each row, and times that begin anew in each episode."""
-    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    whole = {
-        "timestamp": 1e-3 * (MS - MS[0]),
-        "observation.state": Q.tolist(),
-        "observation.effort": TAU.tolist(),
-        "observation.image": [b"png"] * COUNT,
-        **columns,
-    }
-    table = arrow.table({name: list(values) * episodes for name, values in whole.items()})
-    number = arrow.array(np.repeat(np.arange(episodes), COUNT))
-    parquet.write_table(table.append_column("episode_index", number), path)
-    return path
+        load_dataset(path, "panda", columns=text.replace("[0:7]", ""))
 
 
 def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path):
