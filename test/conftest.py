@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole suite shares: seeded random numbers, robots, where the public robot logs lie."""
 
+import json
 import signal
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,8 +11,10 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from limited import LimitedReaders
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
 
 # Derandomised: a run that fails fails again. No deadline: the first call of a kernel may compile it.
 hypothesis.settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=30)
@@ -64,6 +67,21 @@ def not_drawn() -> Iterator[Save]:
 def drawn(not_drawn: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are drawn in one test of a module where they are not."""
     monkeypatch.setattr(SAVEFIG, not_drawn)
+
+
+@pytest.fixture(scope="module")
+def readers() -> Iterator[LimitedReaders]:
+    with LimitedReaders() as readers:
+        yield readers
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """What a command prints for a program, and nothing else."""
+    assert main([*arguments, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    result: dict[str, Any] = json.loads(printed.out)
+    return result
 
 
 def public_log(relative: str) -> Path:

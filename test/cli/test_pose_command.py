@@ -2,12 +2,12 @@
 """`panda-dynamics pose` as a person and as a program use it."""
 
 import io
-import json
 from array import array
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import run_json
 
 from panda_dynamics_ros import pose
 from panda_dynamics_ros.checks import FloatArray
@@ -29,17 +29,9 @@ def words(values: Any) -> list[str]:
     return [repr(float(value)) for value in values]
 
 
-def run_json(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    result: dict[str, Any] = json.loads(printed.out)
-    return result
-
-
 @pytest.mark.parametrize("source", FORMATS)
 def test_every_format_gives_all_the_others(source, capsys):
-    found = run_json(["pose", "--from", source, *words(FORMATS[source])], capsys)
+    found = run_json(capsys, "pose", "--from", source, *words(FORMATS[source]))
     assert set(found) == {"matrix", "column_major", "quaternion", "translation", "measure_pose"}
     # Roundings of numbers of order one, and of mm and degrees of order hundreds.
     np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
@@ -63,7 +55,7 @@ def test_every_format_gives_all_the_others(source, capsys):
 @pytest.mark.parametrize("way", ["stdin", "one word"])
 def test_numbers_may_be_separated_and_given_in_any_way(text, way, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    found = run_json(["pose", "--from", "measure-pose", "-" if way == "stdin" else text], capsys)
+    found = run_json(capsys, "pose", "--from", "measure-pose", "-" if way == "stdin" else text)
     np.testing.assert_allclose(found["matrix"], T, atol=1e-14)
 
 
@@ -83,7 +75,7 @@ def test_what_a_person_reads_can_be_given_again(capsys):
         ("quaternion", translation + quaternion),
         ("measure-pose", measured),
     ):
-        found = run_json(["pose", "--from", source, *block], capsys)
+        found = run_json(capsys, "pose", "--from", source, *block)
         np.testing.assert_allclose(found["matrix"], T, atol=5e-9)  # nine digits were printed
     assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
 
@@ -91,7 +83,7 @@ def test_what_a_person_reads_can_be_given_again(capsys):
 @pytest.mark.parametrize("frame", ["flange", "ee", "joint3", "base"])
 def test_forward_kinematics(frame, panda, capsys):
     arguments = ["pose", "--robot", "panda", "--q", *words(READY), "--frame", frame]
-    found = run_json(arguments, capsys)
+    found = run_json(capsys, *arguments)
     np.testing.assert_allclose(found["matrix"], panda.pose(READY, frame), atol=1e-15)
     assert main(arguments) == 0
     assert f"T_base_{frame} of panda" in capsys.readouterr().out

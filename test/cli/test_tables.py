@@ -3,10 +3,10 @@
 
 import json
 import re
-from typing import Any
 
 import numpy as np
 import pytest
+from conftest import run_json
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import load_robot
@@ -17,18 +17,10 @@ UPPER = np.triu_indices(3)
 READY = [0.0, -0.785, -1e-3, -2.356, 0.0, 1.571, 0.785]
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["inertia", *arguments, "--json"]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    result: dict[str, Any] = json.loads(printed.out)
-    return result
-
-
 @pytest.mark.parametrize("name", ["panda", "panda_ledezma", "fr3"])
 def test_inertia_as_json_has_every_digit(name, capsys):
     robot = pdr.load_robot(name)
-    found = run_json(capsys, name, "--q", *map(repr, READY))
+    found = run_json(capsys, "inertia", name, "--q", *map(repr, READY))
     assert (found["robot"], found["q"]) == (name, READY)
     for i, link in enumerate(robot.links):
         joint, base, placed = found["joint"][i], found["base"][i], link.transformed(robot.pose(READY, f"joint{i + 1}"))
@@ -40,7 +32,7 @@ def test_inertia_as_json_has_every_digit(name, capsys):
 
 
 def test_with_the_hand(capsys):
-    found = run_json(capsys, "--end-effector", "hand")
+    found = run_json(capsys, "inertia", "--end-effector", "hand")
     assert found["robot"] == "panda+hand"
     assert found["joint"][6]["mass"] == pytest.approx(0.735522 + 0.76, abs=1e-12)
 

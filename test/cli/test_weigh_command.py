@@ -4,11 +4,11 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from conftest import run_json
 from motion import PAYLOAD, sinusoids, torques
 
 import panda_dynamics_ros as pdr
@@ -18,13 +18,6 @@ from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
 
 pytestmark = pytest.mark.usefixtures("not_drawn")
 ROBOT = pdr.load_robot("panda")
-
-
-def succeeded(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return json.loads(captured.out)
 
 
 def recorded(path: Path, payload: InertialParameters | None, begin: float, seed: int) -> str:
@@ -52,7 +45,7 @@ def runs(tmp_path_factory):
 
 def test_the_simulated_arm_weighs_with_one_command(tmp_path, capsys):
     options = ("--trials", "60", "--payload-mass", "0.8", "--seed", "3")
-    summary = succeeded(capsys, "weigh", "--simulate", *options, "--output", str(tmp_path), "--json")
+    summary = run_json(capsys, "weigh", "--simulate", *options, "--output", str(tmp_path))
     assert summary["runs"] == ["run 1 (unloaded)", "run 2 (loaded)", "run 3 (loaded)", "run 4 (unloaded)"]
     assert summary["truth"]["mass"] == 0.8
     assert abs(summary["mass"] - 0.8) < 4.0 * summary["std"][0]
@@ -82,8 +75,8 @@ def test_the_result_is_printed_with_intervals_and_calls(loaded, runs, tmp_path, 
 
 def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, capsys):
     """0.4 N m in each joint look like 80 g to an estimator that knows only the model."""
-    summary = succeeded(
-        capsys, "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"], "--json",
+    summary = run_json(
+        capsys, "weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], "--check", runs["B2"],
         "--output", str(tmp_path),
     )  # fmt: skip
     assert summary["mass"] == pytest.approx(PAYLOAD.mass, abs=0.005)
@@ -100,7 +93,7 @@ def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, cap
 
 def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, capsys):
     start = [0.1, -0.6, 0.0, -2.2, 0.0, 1.6, 0.7]
-    summary = succeeded(
+    summary = run_json(
         capsys, "weigh", "--plan", "--start", *map(str, start), "--trials", "60", "--output", str(tmp_path), "--json"
     )
     trajectory = yaml.safe_load((tmp_path / "trajectory.yaml").read_text())

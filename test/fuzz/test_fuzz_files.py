@@ -18,7 +18,6 @@ import pytest
 import urdf_texts
 from bag_files import samples, storage_file, write_bag
 from hypothesis import strategies as st
-from limited import LimitedReaders
 from mutations import mutations, try_examples
 
 import panda_dynamics_ros as pdr
@@ -30,12 +29,6 @@ from panda_dynamics_ros.simulation.motions import write_motion
 CORPUS = Path(__file__).parent / "corpus"
 ROBOT = Path(pdr.__file__).parent / "robot"
 ODD_ARM = Path(__file__).parents[1] / "robot" / "odd_arm.xml"
-
-
-@pytest.fixture(scope="module")
-def readers():
-    with LimitedReaders() as readers:
-        yield readers
 
 
 def csv_log(count: int = 5) -> bytes:
