@@ -12,6 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 from launched import installed_package
+from limited import LimitedReaders
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -88,6 +89,12 @@ def not_drawn() -> Iterator[Save]:
 def drawn(not_drawn: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are drawn in one test of a module where they are not."""
     monkeypatch.setattr(SAVEFIG, not_drawn)
+
+
+@pytest.fixture(scope="module")
+def readers() -> Iterator[LimitedReaders]:
+    with LimitedReaders() as readers:
+        yield readers
 
 
 def public_log(relative: str) -> Path:

@@ -34,5 +34,6 @@ def run(args: argparse.Namespace) -> None:
     columns = zip(data.stamp.tolist(), data.q, data.dq, data.tau, data.stamp_ns.tolist(), strict=True)
     samples = (JointStateSample(stamp, names, *rows) for stamp, *rows in columns)
     file = write_joint_states(args.output, samples, topic=args.topic, overwrite=args.overwrite)
-    summary = {"samples": len(data.stamp), "dropped": data.rejected, "rate_hz": data.rate_hz, "files": [str(file)]}
+    rate = data.rate_hz if len(data.stamp) > 1 else None
+    summary = {"samples": len(data.stamp), "dropped": data.rejected, "rate_hz": rate, "files": [str(file)]}
     print_results(args.json, summary, [(f"{Path(args.log).name} as a recording", summary_rows(summary))], [file])

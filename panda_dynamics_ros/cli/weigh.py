@@ -116,7 +116,7 @@ def _rows(result: PairedRuns, truth: InertialParameters | None) -> console.Rows:
         at_rest = f"with the load declared at most {console.joint_values(rest.largest)} N m, {verdict}"
     rows = [
         ("payload mass", mass),
-        ("centre of mass", console.com_text(estimate)),
+        ("centre of mass", console.com_text(estimate, is_found)),
         ("inertia", inertia),
         ("noise of a run", f"{console.joint_values(1e3 * result.noise, 0)} mN m (joints 1..n)"),
         ("torque at rest", at_rest),

@@ -186,10 +186,11 @@ def check_fit(model: LinearModel, x: FloatArray) -> None:
     explained = 1.0 - np.linalg.norm(error) / np.linalg.norm(size)
     foreign = (error > _FOREIGN * size) & (error > 5.0 * model.prior.residual.std)
     if foreign.any() or explained < _FOREIGN:
+        joints = foreign if foreign.any() else error > _FOREIGN * size
         raise DataError(
-            f"data: expected torques of {model.prior.name}, got {error.max():.2f} N m RMS that no such arm explains at "
-            f"joints {_joints(foreign if foreign.any() else error > _FOREIGN * size)}; none of its base parameters can "
-            "be identified; is it another arm, another order of the joints or other units, or does it carry something?"
+            f"data: expected torques of {model.prior.name}, got {error[joints].max():.2f} N m RMS that no such arm "
+            f"explains at joints {_joints(joints)}; none of its base parameters can be identified; is it another arm, "
+            "another order of the joints, another sign or other units, or does it carry something?"
         )
 
 
@@ -248,24 +249,24 @@ def _load(model: LinearModel, gram: FloatArray, weight: FloatArray) -> str:
     parts = [model.gram(rows) for rows in np.array_split(np.arange(size), count)]
     masses = [_mass(part, np.column_stack([carried, rest]), weight, PAYLOAD_STD) for part in parts]
     (least, least_std), (most, most_std) = min(masses), max(masses)
+    own, b = np.split(np.eye(len(x) + 1), [-1], axis=1)
+    both = np.hstack([own, carried, b])
+    mass, deviation = _mass(gram, both, weight, np.concatenate([std, PAYLOAD_STD]))
+    if mass < -max(LEAST_MASS, LEAST_SIGMAS * deviation):  # first: no load that changes makes an arm lighter
+        return (
+            f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {prior.name}: is gravity "
+            "missing from them, their sign wrong, or an end effector named that is not mounted?"
+        )
     if most - least > max(LEAST_MASS, DIFFERENT_SIGMAS * float(np.hypot(least_std, most_std))):
         return (
             f"parts of the recording differ by {most - least:.2f} kg at the flange: something was picked up, put down "
             "or touched the arm; record it unloaded all the time, and identify from that part only"
         )
-    own, b = np.split(np.eye(len(x) + 1), [-1], axis=1)
-    both = np.hstack([own, carried, b])
-    mass, deviation = _mass(gram, both, weight, np.concatenate([std, PAYLOAD_STD]))
-    if abs(mass) < max(LEAST_MASS, LEAST_SIGMAS * deviation):
+    if mass < max(LEAST_MASS, LEAST_SIGMAS * deviation):
         return ""
-    if mass > 0.0:
-        return (
-            f"the arm carries about {mass:.2f} kg more than {prior.name}: record it unloaded, or name what is mounted "
-            "for good as its end effector (hand, or a YAML file)"
-        )
     return (
-        f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {prior.name}: is gravity missing "
-        "from them, their sign wrong, or an end effector named that is not mounted?"
+        f"the arm carries about {mass:.2f} kg more than {prior.name}: record it unloaded, or name what is mounted for "
+        "good as its end effector (hand, or a YAML file)"
     )
 
 

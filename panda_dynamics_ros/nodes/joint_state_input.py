@@ -88,7 +88,8 @@ class JointStateInput:
         words = "Silence after which the input counts as stale, s."
         interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
-        self._joints = ArmJoints(tuple(name for name in wanted if name) or self.robot.joint_names, arm_prefix)
+        stated = tuple(name for name in wanted if name)
+        self._joints = ArmJoints(stated or self.robot.joint_names, arm_prefix, not stated)
         self._last_arrival = time.monotonic()
         self._next_warning = 0.0  # s of the steady clock
         self._left_out = ""  # why the last sample was

@@ -32,6 +32,7 @@ FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x02, 0x03, 0x04, 0x05, 0x06
 _HEAD = struct.Struct("<BQ")  # opcode, length of the content
 _MESSAGE = struct.Struct("<HIQQ")  # channel id, sequence, log time, publish time
 _CHUNK = struct.Struct("<QQQI")  # start time, end time, uncompressed size, CRC
+UNSOUND = (EOFError, ValueError, LookupError, struct.error)  # what records that are cut off or damaged raise
 Message = tuple[int, int, bytes]  # channel id, log time in ns, serialised message
 _MESSAGES = """SELECT timestamp, CASE WHEN length(data) <= ? THEN data END FROM messages
     WHERE topic_id IN (SELECT id FROM topics WHERE name = ?) ORDER BY timestamp, id"""
@@ -75,7 +76,7 @@ class McapFile:
     A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is read up to the
     last whole message. A chunk whose checksum does not match is left out.
 
-    `topics` have the number of messages that can be read; `damage` says why reading stopped early, else it is empty.
+    `topics` have the number of messages that can be read; `damage` says what was not read first, and why; or is empty.
     """
 
     def __init__(self, path: Path) -> None:
@@ -92,14 +93,14 @@ class McapFile:
                 yield time, data
 
     def _messages(self) -> Iterator[Message]:
-        """All messages; `damage` says what was left out, and why reading ended early."""
+        """All messages that can be read."""
         size = self.path.stat().st_size
         self._most_unpacked = most_unpacked(size)  # by the chunks that are still to come
         with self.path.open("rb") as stream:
             stream.seek(len(MCAP_MAGIC))
             try:
                 yield from self._records(stream, size)
-            except (EOFError, ValueError, LookupError, struct.error) as error:
+            except UNSOUND as error:
                 self.damage = self.damage or f"cut off or damaged: {error}"
 
     def _records(self, stream: BinaryIO, size: int, is_chunk: bool = False) -> Iterator[Message]:
@@ -126,13 +127,17 @@ class McapFile:
             raise EOFError("it ends without its index, as where the recorder was killed")
 
     def _chunk(self, content: bytes, place: int, is_whole: bool) -> Iterator[Message]:
-        """The messages of a chunk by time; of one that is cut, those before its end."""
-        records, checksum = _chunk_records(content, min(LARGEST_RECORD, self._most_unpacked))
-        self._most_unpacked -= len(records)
-        if is_whole and checksum and zlib.crc32(records) != checksum:
-            self.damage = self.damage or f"the chunk at byte {place} does not match its checksum and is left out"
-            return
-        messages = self._records(io.BytesIO(records), len(records), is_chunk=True)
+        """The messages of a chunk by time; of one that is cut or damaged, those before its end or the damage."""
+        messages = list[Message]()
+        try:
+            records, checksum = _chunk_records(content, min(LARGEST_RECORD, self._most_unpacked))
+            self._most_unpacked -= len(records)
+            if is_whole and checksum and zlib.crc32(records) != checksum:
+                raise ValueError(f"the chunk at byte {place} does not match its checksum and is left out")
+            for message in self._records(io.BytesIO(records), len(records), is_chunk=True):
+                messages.append(message)
+        except UNSOUND as error:
+            self.damage = self.damage or f"cut off or damaged: {error}"
         yield from sorted(messages, key=itemgetter(1)) if is_whole else messages
 
     def _record(self, opcode: int, content: bytes) -> Iterator[Message]:

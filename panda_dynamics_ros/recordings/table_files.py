@@ -28,6 +28,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.recordings.bags import JointStateSample, SampleStream
 from panda_dynamics_ros.recordings.rosbag2 import LARGEST_TOPIC_COUNT
+from panda_dynamics_ros.robot.joint_dataset import LONGEST_STEP
 from panda_dynamics_ros.untrusted import import_optional, is_file, listed, most_unpacked, read_npz, refused
 
 EXTRA = "'panda_dynamics_ros[datasets]'"
@@ -169,7 +170,7 @@ class TableStream(SampleStream):
         found = found_columns(columns, table.widths)
         # A field that the user names must be there; known programs may leave out velocities.
         if not set(NEEDED if columns in KNOWN else columns.keys() - {EXTERNAL}) <= set(found):
-            missing = [field for field in columns if field not in found]
+            missing = {field: terms for field, terms in columns.items() if field not in found}
             raise DataError(f"{self.path}: {_missing(missing, list(table.widths), columns is OWN)}")
         number = next((name for name in EPISODES if table.widths.get(name) == 1), None)
         names = {name for sums in found.values() for names in sums for name in names} | ({number} if number else set())
@@ -197,25 +198,25 @@ class TableStream(SampleStream):
             self._note(f"{len(begins) + 1} episodes follow each other with pauses of {PAUSE:g} s")
 
     def _differentiated(self, stamps: FloatArray, q: FloatArray) -> FloatArray:
-        """Velocities from central differences of the positions over about `SPAN`."""
-        self._note(
-            "there are no velocities, so they are differences of the positions: friction at low speed and contacts are "
-            "less certain than with a recorded dq"
-        )
+        """Velocities from central differences of the positions over about `SPAN`, not across pauses."""
+        self._note("there are no velocities, so they are differences of the positions, and less certain")
         period = float(np.median(np.diff(stamps))) if len(stamps) > 1 else SPAN
         reach = max(1, round(0.5 * SPAN / period)) if period > 0.0 else 1
-        k = np.arange(len(q))
-        before, after = np.maximum(k - reach, 0), np.minimum(k + reach, len(q) - 1)
+        k, begins = np.arange(len(q)), np.flatnonzero(np.diff(stamps, prepend=-np.inf) > LONGEST_STEP)
+        part = np.searchsorted(begins, k, side="right")
+        before = np.maximum(k - reach, begins[part - 1])
+        after = np.minimum(k + reach, np.append(begins[1:], len(q))[part - 1] - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((q[after] - q[before]) / (stamps[after] - stamps[before])[:, None])
 
 
-def _missing(fields: Sequence[str], names: Sequence[str], is_own: bool) -> str:
+def _missing(fields: ColumnMap, names: Sequence[str], is_own: bool) -> str:
     """What a table lacks; columns that are numbered are shown once, with # for their last number."""
     there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in names))
     shown = listed([f"{name:.40}" for name in there], "columns", 8)
     if not is_own:
-        return f"columns: expected columns for {', '.join(fields)}, got {shown}"
+        wanted = (f"{field}={'+'.join(term.name for term in terms)}" for field, terms in fields.items())
+        return f"columns: expected columns for {' '.join(wanted)}, got {shown}"
     lacking = [field if field == "t" else f"{field}1" for field in fields if field != EXTERNAL]
     own = "expected a header with t, q1.., dq1.., tau1.. (or --columns, columns=)"
     return f"{own}, got {shown} without {', '.join(lacking)}"
@@ -280,11 +281,6 @@ def _check_size(path: Path, size: int) -> None:
         raise DataError(f"{path}: expected numbers of at most {most} bytes in a file of this size, got {size}")
 
 
-def _npz_table(path: Path) -> Table:
-    """Arrays (N,), (N, 1) or (N, k) of `numpy.savez`."""
-    return _of_arrays(path, read_npz(path, _largest(path)))
-
-
 def _hdf5_table(path: Path) -> Table:
     """Datasets (N,), (N, 1) or (N, k), named by their paths, of a file that stays open while they are needed."""
     h5py, found = import_optional("h5py", EXTRA), dict[str, Any]()
@@ -312,7 +308,7 @@ def _parquet_table(path: Path) -> Table:
 
     def is_numeric(kind: Any) -> bool:
         kind = kind.value_type if hasattr(kind, "value_type") else kind
-        return bool(arrow.types.is_integer(kind) or arrow.types.is_floating(kind))
+        return any(getattr(arrow.types, f"is_{name}")(kind) for name in ("integer", "floating", "timestamp"))
 
     with parquet.ParquetFile(path) as file:
         numeric = arrow.schema([field for field in file.schema_arrow if is_numeric(field.type)])
@@ -335,8 +331,10 @@ def _array(column: Any) -> Any:
 
 
 def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:
-    """The arrays that are columns of numbers."""
-    columns = {name: each for name, each in arrays.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
+    """The arrays that are columns of numbers; dates are s since 1970."""
+    dates = {name: each - np.datetime64(0, "s") for name, each in arrays.items() if each.dtype.kind == "M"}
+    numbers = {**arrays, **{name: since / np.timedelta64(1, "s") for name, since in dates.items()}}
+    columns = {name: each for name, each in numbers.items() if each.dtype.kind in "fiu" and each.ndim in (1, 2)}
 
     def read(names: Sequence[str]) -> dict[str, FloatArray]:
         _check_size(path, sum(8 * columns[name].size for name in names))
@@ -347,7 +345,7 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:
 
 TABLES: dict[str, Callable[[Path], Table]] = {
     **dict.fromkeys((".csv", ".csv.gz", ".tsv"), _csv_table),
-    ".npz": _npz_table,
+    ".npz": lambda path: _of_arrays(path, read_npz(path, _largest(path))),
     **dict.fromkeys((".h5", ".hdf5"), _hdf5_table),
     ".parquet": _parquet_table,
 }

@@ -19,7 +19,7 @@ from rich.table import Column
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
-from panda_dynamics_ros.estimation.estimate import UNLOADED
+from panda_dynamics_ros.estimation.estimate import LARGEST_COM_MARGIN, UNLOADED
 from panda_dynamics_ros.untrusted import printable
 
 Rows = list[tuple[str, str]]  # names and values
@@ -39,9 +39,9 @@ def mass_text(estimate: PayloadEstimate) -> str:
     return f"{estimate.mass:.3f} ± {estimate.mass_margin:.3f} kg (95 %)"
 
 
-def com_text(estimate: PayloadEstimate) -> str:
-    """The centre of mass in the flange frame, mm, with its 95 % intervals; "not known" where it is not."""
-    if not estimate.com_is_known:
+def com_text(estimate: PayloadEstimate, is_found: bool = False) -> str:
+    """The centre of mass in the flange frame, mm, with its 95 % intervals, of a mass that is carried, or `is_found`."""
+    if not (estimate.is_carried or is_found) or estimate.com_margin.max() >= LARGEST_COM_MARGIN:
         return "not known"
     axes = zip(1e3 * estimate.com, 1e3 * estimate.com_margin, strict=True)
     return ", ".join(f"{fixed(c, 1)} ± {margin:.1f}" for c, margin in axes) + " mm (95 %)"

@@ -43,7 +43,7 @@ def summary_of(
         "dropped": sum(data.rejected.values()),
         "lost": result.steps.lost,
         "duration_s": float(data.duration_s),
-        "rate_hz": float(data.rate_hz),
+        "rate_hz": data.rate_hz if len(data.stamp) > 1 else None,
         "torque_residual_rms": floats(result.residual_rms),
         "problem": result.problem,
         "joint_offsets": floats(result.joint_offsets),

@@ -29,7 +29,7 @@ _NUMBERED = re.compile(r"(?P<stem>.*joint)(?P<number>[1-9]\d*)")
 
 
 def resolve_joint_names(
-    available_names: Sequence[str], robot_joint_names: Sequence[str], arm_prefix: str = ""
+    available_names: Sequence[str], robot_joint_names: Sequence[str], arm_prefix: str = "", by_scheme: bool = True
 ) -> tuple[str, ...]:
     """The arm's joints, from base to tip, among the names of a message or recording.
 
@@ -37,6 +37,7 @@ def resolve_joint_names(
     whose stem starts with `arm_prefix`: panda_joint1, fer_joint1, fr3_joint1, left_panda_joint1, ...
 
     arm_prefix: `left` or `left_`, where several arms share a topic.
+    by_scheme: False for names that the user states: there is no other set.
     Raises ArgumentError: several sets fit.
     Raises SampleError: the arm's joints are not all there.
     """
@@ -46,7 +47,7 @@ def resolve_joint_names(
         if available.issuperset(own):
             return own
     n = len(robot_joint_names)
-    stems = sorted({match["stem"] for name in available if (match := _NUMBERED.fullmatch(name))})
+    stems = sorted({match["stem"] for name in available if by_scheme and (match := _NUMBERED.fullmatch(name))})
     sets = [tuple(f"{stem}{i + 1}" for i in range(n)) for stem in stems if stem.startswith(arm_prefix)]
     complete = [names for names in sets if available.issuperset(names)]
     if len(complete) == 1:
@@ -54,7 +55,7 @@ def resolve_joint_names(
     if complete:
         candidates = ", ".join(f"{names[0]}..{n}" for names in complete)
         raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {candidates}")
-    wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}, or <name>joint1 .. {n}"
+    wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}{f', or <name>joint1 .. {n}' if by_scheme else ''}"
     beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
     raise SampleError(f"names: expected {wanted}{beginning}, got {listed(available_names, 'names')}", MISSING_JOINTS)
 
@@ -127,12 +128,12 @@ class JointMapping:
 class ArmJoints:
     """Finds the arm's joints in a stream of messages, of which some may have other joints alone, such as a gripper's.
 
-    wanted, arm_prefix: the names, and the prefix of the arm; see `resolve_joint_names`.
+    wanted, arm_prefix, by_scheme: the names, the prefix of the arm, and whether others do (`resolve_joint_names`).
     mapping: that of the arm; None until a message came which has all of its joints.
     """
 
-    def __init__(self, wanted: Sequence[str], arm_prefix: str = "") -> None:
-        self._wanted, self._arm_prefix = wanted, arm_prefix
+    def __init__(self, wanted: Sequence[str], arm_prefix: str = "", by_scheme: bool = True) -> None:
+        self._wanted = wanted, arm_prefix, by_scheme
         self.mapping: JointMapping | None = None
         self._known: set[tuple[str, ...]] = set()  # names that came, and leave no doubt about the arm
 
@@ -145,7 +146,7 @@ class ArmJoints:
         if self.mapping is not None and names in self._known:
             return self.mapping
         own = self.mapping.joint_names if self.mapping else ()
-        arm = resolve_joint_names((*names, *own), self._wanted, self._arm_prefix)
+        arm = resolve_joint_names((*names, *own), *self._wanted)
         if own and arm != own:
             choice = f"{own[0]} and {arm[0]} to choose from"
             raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {choice}")

@@ -190,6 +190,15 @@ def test_a_csv_is_replayed_without_rosbags(tmp_path, monkeypatch):
     assert not (tmp_path / "out" / "results").exists()
 
 
+def test_what_one_sample_does_not_tell_is_null(tmp_path, capsys):
+    """JSON has no NaN, which Python's own reader takes."""
+    path = write_csv(tmp_path / "log.csv", np.ones(1), *3 * [np.array([[0.0, 0.0, 0.0, -2.0, 0.0, 2.0, 0.1]])])
+    for words in (["replay", str(path), "--output", str(tmp_path)], ["convert", str(path), str(tmp_path / "bag")]):
+        assert main([*words, "--json"]) == 0
+        assert "NaN" not in capsys.readouterr().out
+    assert json.loads((tmp_path / "summary.json").read_text())["rate_hz"] is None
+
+
 def test_a_problem_is_stated_and_ends_a_strict_replay(tmp_path, capsys):
     """The sign of all torques is wrong: exit code 3 with --strict, and 0 with the right sign."""
     path, robot = tmp_path / "log.csv", load_robot("panda")

@@ -68,11 +68,3 @@ def test_the_arm_may_carry_a_hand(motion, file, tmp_path):
     assert np.abs(weight).max() > 2.0
     assert np.abs(taken[1] - taken[0] - weight).max() < 0.5  # the same imperfections, a few percent of other masses
     assert main(["simulate", str(file), "--effort", "actuator", "--output", str(tmp_path / "other")]) == 2
-
-
-def test_a_recording_is_not_replaced_unless_asked(file, tmp_path, capsys):
-    (tmp_path / "bag").mkdir()
-    (tmp_path / "bag" / "metadata.yaml").write_text("precious")
-    assert main(["simulate", str(file), "--output", str(tmp_path / "bag")]) == 2
-    assert "or --overwrite, got" in capsys.readouterr().err
-    assert (tmp_path / "bag" / "metadata.yaml").read_text() == "precious"

@@ -33,6 +33,7 @@ def runs(tmp_path_factory):
         "A2": recorded(folder / "A2", None, 30.0, 6),
         "B1": recorded(folder / "B1", PAYLOAD, 60.0, 2),
         "B2": recorded(folder / "B2", PAYLOAD, 120.0, 3),
+        "C": recorded(folder / "C", InertialParameters(0.08, PAYLOAD.com, 1e-4 * np.eye(3)), 90.0, 4),
     }
 
 
@@ -49,19 +50,21 @@ def test_the_simulated_arm_weighs_with_one_command(tmp_path, answer):
     assert json.loads((tmp_path / "summary.json").read_text())["mass"] == summary["mass"]
 
 
-def test_the_result_is_printed_with_intervals_and_calls(runs, tmp_path, capsys):
-    words = ("weigh", "--unloaded", runs["A1"], "--loaded", runs["B1"], runs["B2"], "--output", str(tmp_path))
+@pytest.mark.parametrize("loaded", [["B1", "B2"], ["C"]])
+def test_the_result_is_printed_with_intervals_and_calls(loaded, runs, tmp_path, capsys):
+    words = ["weigh", "--unloaded", runs["A1"], "--loaded", *(runs[name] for name in loaded), "--output", str(tmp_path)]
     assert main(words) == 0
     printed = "".join(line.strip("│ ") + " " for line in capsys.readouterr().out.splitlines())
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert f"{summary['mass']:.4f} ± {1.96 * summary['std'][0]:.4f} kg (95 %)" in printed
+    assert f"{1e3 * summary['com'][0]:.1f} ± {1.96e3 * summary['com_std'][0]:.1f}, " in printed
     # The call can be copied: mass, centre of mass and inertia (column-major) are those of the summary.
     (call,) = re.findall(r"robot\.setLoad\((.*)\);", printed)
     numbers = [float(number) for number in re.findall(r"-?\d[\d.e-]*", call)]
     xx, xy, xz, yy, yz, zz = summary["inertia"]
     expected = [summary["mass"], *summary["com"], xx, xy, xz, xy, yy, yz, xz, yz, zz]
     np.testing.assert_allclose(numbers, expected, rtol=1e-5, atol=1e-9)
-    assert summary["runs"] == ["A1.mcap (unloaded)", "B1.mcap (loaded)", "B2.mcap (loaded)"]
+    assert summary["runs"] == ["A1.mcap (unloaded)", *(f"{name}.mcap (loaded)" for name in loaded)]
 
 
 def test_recordings_are_weighed_against_what_repeats(runs, tmp_path, answer):

@@ -18,7 +18,6 @@ import pytest
 import urdf_texts
 from bag_files import samples, storage_file, write_bag
 from hypothesis import strategies as st
-from limited import LimitedReaders
 from motion import columns
 from mutations import mutations, try_examples
 
@@ -33,14 +32,10 @@ ROBOT = Path(pdr.__file__).parent / "robot"
 ODD_ARM = Path(__file__).parents[1] / "robot" / "odd_arm.xml"
 
 
-@pytest.fixture(scope="module")
-def readers():
-    with LimitedReaders() as readers:
-        yield readers
-
-
 def csv_log(count: int = 5) -> bytes:
-    rows = np.column_stack((0.01 * np.arange(count), np.random.default_rng(0).normal(size=(count, 21))))
+    posture = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0, *np.zeros(14)]  # within a Panda's limits
+    noise = 0.01 * np.random.default_rng(0).normal(size=(count, 21))
+    rows = np.column_stack((0.01 * np.arange(count), posture + noise))
     return "\n".join([",".join(columns()), *(",".join(f"{x:.3g}" for x in row) for row in rows)]).encode()
 
 

@@ -73,13 +73,6 @@ def test_saturated_torques_do_not_count(panda):
     assert fit.torque_rms[1] < 0.1
 
 
-def test_torques_of_something_else(panda):
-    data = record(panda, 10.0)
-    message = "at their limit|mX2, mYR2, ZZR2 cannot"
-    with pytest.warns(IdentifiabilityWarning, match=message), pytest.raises(DataError, match="another order"):
-        pdr.identify(replace(data, tau=data.tau[:, ::-1]), robot=panda)
-
-
 def test_a_joint_that_stands_still_is_named(panda):
     data = record(panda, 15.0)
     q = data.q.copy()

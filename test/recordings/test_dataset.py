@@ -13,7 +13,7 @@ from motion import write_csv
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot import JointDataset
 
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 NOTHING = np.empty(0)
@@ -32,14 +32,6 @@ def test_arrays_hold_the_arm_in_order(tmp_path, storage):
     for array, field in ((data.q, "position"), (data.dq, "velocity"), (data.tau, "effort")):
         np.testing.assert_array_equal(array, [getattr(sample, field)[:1:-1] for sample in written])
         assert not array.flags.writeable
-
-
-def test_rate_and_duration():
-    stamp = np.concatenate([np.arange(150), 160 + np.arange(50)]) * 0.001
-    zeros = np.zeros((200, 7))
-    data = JointDataset(stamp, zeros, zeros, zeros, ARM, "made up")
-    assert data.rate_hz == pytest.approx(1000.0)
-    assert data.duration_s == pytest.approx(0.209)
 
 
 def test_recorded_nanoseconds_are_a_copy_that_cannot_be_written():
@@ -135,6 +127,9 @@ def test_joint_names_may_be_given(tmp_path):
     np.testing.assert_array_equal(data.q[:, ::-1], [sample.position for sample in written])
     with pytest.raises(DataError, match=r"none among 10 \(10 missing joints\).*shoulder"):
         load_dataset(bag)
+    arm = write_bag(tmp_path / "arm", {"/joint_states": samples(10, names=ARM)})
+    with pytest.raises(DataError, match=r"names: expected joint1 \.\. wrist, got panda_joint1"):  # not another arm's
+        load_dataset(arm, joint_names=["joint1", "elbow", "wrist"])
 
 
 def csv_file(path: Path, written: list[JointStateSample], edit: Callable[[list[str]], list[str]] = lambda x: x) -> Path:

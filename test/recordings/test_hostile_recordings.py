@@ -24,12 +24,6 @@ from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.rosbag2 import CHANNEL, CHUNK, MCAP_MAGIC, MESSAGE, SCHEMA
 
 
-@pytest.fixture(scope="module")
-def readers():
-    with LimitedReaders() as readers:
-        yield readers
-
-
 def record(opcode: int, content: bytes, length: int | None = None) -> bytes:
     return struct.pack("<BQ", opcode, len(content) if length is None else length) + content
 

@@ -2,6 +2,7 @@
 """Logs of other programs, in their own columns and units: each gives the same samples."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,30 @@ def semicolons(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, arrays, mujoco, savetxt, droid, semicolons])
+def lerobot(path: Path, episodes: int, **columns: Any) -> Path:
+    """A data set of LeRobot's: a list in each row, and times that begin anew in each episode."""
+    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    whole = {
+        "timestamp": 1e-3 * (MS - MS[0]),
+        "observation.state": Q.tolist(),
+        "observation.effort": TAU.tolist(),
+        "observation.image": [b"png"] * COUNT,
+        **columns,
+    }
+    table = arrow.table({name: list(values) * episodes for name, values in whole.items()})
+    number = arrow.array(np.repeat(np.arange(episodes), COUNT))
+    parquet.write_table(table.append_column("episode_index", number), path)
+    return path
+
+
+def dates(folder: Path) -> Path:
+    """Times as pandas writes them."""
+    times = np.datetime64(0, "us") + MS.astype("timedelta64[ms]")
+    return lerobot(folder / "log.parquet", 1, timestamp=times, **{"observation.velocity": DQ.tolist()})
+
+
+@pytest.mark.parametrize("make", [libfranka, panda_python, frankapy, arrays, mujoco, savetxt, droid, semicolons, dates])
 def test_known_logs_are_read_without_a_word(make, tmp_path):
     assert_read(load_dataset(make(tmp_path), "panda"))
 
@@ -109,7 +133,7 @@ def test_external_torques_are_read_where_they_are_known(tmp_path):
     np.testing.assert_allclose(data.tau_ext, np.delete(EXTERNAL, 10, axis=0), rtol=0.0, atol=1e-12)
 
 
-def assert_read(data: JointDataset, columns: slice = slice(None)) -> None:
+def assert_read(data: JointDataset) -> None:
     np.testing.assert_allclose(data.stamp, 1e-3 * MS, rtol=0.0, atol=1e-9)
     for got, expected in ((data.q, Q), (data.dq, DQ), (data.tau, TAU)):
         np.testing.assert_allclose(got, expected, rtol=0.0, atol=1e-12)
@@ -125,38 +149,13 @@ def test_columns_of_any_name_and_unit(tmp_path):
 
 def test_parts_of_arrays_in_parquet(tmp_path):
     """As LeRobot has them: a list in each row, the gripper behind the joints."""
-    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    state = np.column_stack((Q, np.full(COUNT, 0.04)))
-    columns = {
-        "timestamp": 1e-3 * MS,
-        "observation.state": state.tolist(),
-        "observation.velocity": DQ.tolist(),
-        "observation.effort": TAU.tolist(),
-        "task": ["pick"] * COUNT,
-    }
-    parquet.write_table(arrow.table(columns), tmp_path / "episode.parquet")
+    state = np.column_stack((Q, np.full(COUNT, 0.04))).tolist()
+    columns = {"timestamp": 1e-3 * MS, "observation.state": state, "observation.velocity": DQ.tolist()}
+    path = lerobot(tmp_path / "episode.parquet", 1, **columns)
     text = "t=timestamp q=observation.state[0:7] dq=observation.velocity tau=observation.effort[:7]"
-    assert_read(load_dataset(tmp_path / "episode.parquet", "panda", columns=text))
+    assert_read(load_dataset(path, "panda", columns=text))
     with pytest.raises(DataError, match="as many dq and tau as q, in a row, got 1 of t, 8 of q, 7 of dq, 7 of tau"):
-        load_dataset(tmp_path / "episode.parquet", "panda", columns=text.replace("[0:7]", ""))
-
-
-def lerobot(path: Path, episodes: int, **columns: list[list[float]]) -> Path:
-    """A data set of LeRobot's: a list in each row, and times that begin anew in each episode."""
-    arrow = pytest.importorskip("pyarrow", reason="LeRobot's datasets are Parquet")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    whole = {
-        "timestamp": 1e-3 * (MS - MS[0]),
-        "observation.state": Q.tolist(),
-        "observation.effort": TAU.tolist(),
-        "observation.image": [b"png"] * COUNT,
-        **columns,
-    }
-    table = arrow.table({name: list(values) * episodes for name, values in whole.items()})
-    number = arrow.array(np.repeat(np.arange(episodes), COUNT))
-    parquet.write_table(table.append_column("episode_index", number), path)
-    return path
+        load_dataset(path, "panda", columns=text.replace("[0:7]", ""))
 
 
 def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path):
@@ -172,10 +171,11 @@ def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path)
 
 
 def test_episodes_follow_each_other(tmp_path):
-    path = lerobot(tmp_path / "log.parquet", 3, **{"observation.velocity": DQ.tolist()})
+    path = lerobot(tmp_path / "log.parquet", 3)
     with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s"):
         data = load_dataset(path, "panda")
     assert len(data.stamp) == 3 * COUNT
+    np.testing.assert_allclose(data.dq, np.tile(DQ, (3, 1)), atol=2e-3)  # differences, as above; none between episodes
     np.testing.assert_allclose(stream_steps(data.stamp).pauses[:, 1], 1.0)
     np.testing.assert_allclose(data.stamp[COUNT : 2 * COUNT] - data.stamp[COUNT], 1e-3 * (MS - MS[0]))
 
@@ -187,7 +187,7 @@ def test_episodes_follow_each_other(tmp_path):
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
-        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau, got t, q#, dq#, tau#"),
+        ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau=torque_#, got t, q#, dq#, tau#"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
     ],
 )
@@ -230,6 +230,18 @@ def test_a_sample_that_jumps_as_no_arm_can_is_left_out_and_counted(tmp_path):
     assert data.rejected == {"position jump": 1}
     np.testing.assert_allclose(data.q, np.delete(Q, 17, axis=0), atol=1e-12)
     assert load_dataset(path).rejected == {}  # without an arm nobody knows
+
+
+@pytest.mark.parametrize(
+    ("time", "speed", "words"), [(1e9, 1.0, "22 stamp not in seconds.*expected s"), (1e-3, 1e3, "22 velocity.*rad/s")]
+)
+def test_a_few_samples_of_wrong_units_that_pass_are_no_recording(time, speed, words, tmp_path):
+    """Stamps that begin at zero are few ns at first, and an arm at rest has no velocity in any unit."""
+    first = np.arange(COUNT) < 18
+    stamps, dq = np.where(first, 1e-3, time) * MS, np.where(first, 1.0, speed)[:, None] * DQ
+    path = table(tmp_path / "log.csv", columns(), np.column_stack((stamps, Q, dq, TAU)))
+    with pytest.raises(DataError, match=f"got 18 among 40 .{words}"):
+        load_dataset(path, "panda")
 
 
 def test_convert_writes_a_recording(tmp_path, capsys, answer):
