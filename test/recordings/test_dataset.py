@@ -13,7 +13,7 @@ from motion import write_csv
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
-from panda_dynamics_ros.robot import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 NOTHING = np.empty(0)
