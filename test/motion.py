@@ -73,13 +73,9 @@ def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | Non
 
 
 def carried(
-    robot: RobotModel,
-    motion: Motion,
-    begin: float,
-    end: float = np.inf,
-    payload: InertialParameters = PAYLOAD,
+    robot: RobotModel, motion: Motion, begin: float, end: float = np.inf, payload: InertialParameters = PAYLOAD,
     seed: int | None = None,
-) -> FloatArray:
+) -> FloatArray:  # fmt: skip
     """`torques` of an arm that carries the payload from `begin` to `end`, s; with a residual of this seed, if any."""
     during = (motion.stamp >= begin) & (motion.stamp < end)
     tau = np.where(during[:, None], torques(robot, motion, payload), torques(robot, motion))

@@ -271,7 +271,9 @@ class Change:
     misfit: float
     rise: float
 
-    def adopted(self, payload_std: FloatArray, gain: tuple[int, float], first: int) -> tuple[GaussianState, bool]:
+    def adopted(
+        self, payload_std: FloatArray, gain: tuple[int, float], first: int, tared: bool = False
+    ) -> tuple[GaussianState, bool]:  # fmt: skip
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
@@ -279,7 +281,7 @@ class Change:
         probability. The second result: whether it is rather one of the past, or nothing, than something new.
 
         gain: place of the common gain g in the state, and its one sigma. It makes (1 + g) Y delta of a jump delta, so
-        that what was found is (1 + g) delta.
+        that what was found is (1 + g) delta. tared: nothing is what was carried at a tare; less was there before.
         """
         state, (k, sigma), past = self.state.copy(), gain, self.state.past(first)
         before = slice(len(state.mean) - PARAMETERS, len(state.mean))
@@ -288,10 +290,11 @@ class Change:
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
         state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
         shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
-        base = past[0] if past else THETA if is_release else before
-        empty = nothing_is_carried(state.mean[base.start], state.covariance[base.start, base.start], EMPTY_ODDS)
+        base = before if tared or not (past or is_release) else past[0] if past else THETA
+        mass = abs(state.mean[base.start]) if tared else state.mean[base.start]
+        empty = nothing_is_carried(mass, state.covariance[base.start, base.start], EMPTY_ODDS)
         state, new = state.mixed(state.conditioned(base, NOTHING * shares), empty), 1.0 - empty * (base is THETA)
-        for other in past:
+        for other in past if is_release else past[1:]:  # a pick leaves more than the least
             difference, covariance, _ = state.difference(THETA, other)
             same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
             if other is base and is_release:  # an empty hand is told by its mass
@@ -375,7 +378,7 @@ class ChangeDetector:
     def _start(self, family: slice) -> None:
         """Let one more slot of a family stand for a change now, or, after a gap, for one of before."""
         slot = family.start + int(np.argmax(self._age[family]))
-        self._age[slot] = 0.0
+        self._age[slot] = PERIOD * self._after_gap
         self._onsets.start(slot, float(self._after_gap))
         self._after_gap = False
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0

@@ -434,6 +434,8 @@ class PayloadEstimator:
             self._forget_all()
             self.estimate = self._published(SETTLING)
             return
+        if not self._history:  # a change may have come before the first sample
+            self._history.append((-math.inf, state))
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
@@ -443,7 +445,7 @@ class PayloadEstimator:
             if self._is_undecided:  # what seemed to be a load was the end of a touch
                 ended = self._event(CONTACT, self._outlasted.onset)
             self._last = self._outlasted.last
-            self._return_untouched(self._outlasted)
+            self._return_untouched(self._outlasted, row)
         pending, lead = self._detector.pending, None
         if pending is None:
             self._largest = 0.0
@@ -567,7 +569,7 @@ class PayloadEstimator:
         self._history.clear()
 
     def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
-        return change.adopted(self.options.prior_std, self._gain, self._phi.stop)
+        return change.adopted(self.options.prior_std, self._gain, self._phi.stop, bool(self._tare.any()))
 
     def _return_to(self, state: GaussianState) -> None:
         """Go on from an earlier state: what has changed since then has not."""
@@ -605,14 +607,16 @@ class PayloadEstimator:
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
             touch.loaded = self._opened(touch.loaded)
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-        differs = self._is_weight(touch.untouched, touch.loaded)
-        touch.lead = self._lead(row, touch.untouched) if differs else -math.inf
+        size = abs(touch.loaded.mean[0] - touch.untouched.mean[0])
+        differs = size > 2.0 * math.sqrt(touch.loaded.covariance[0, 0])
+        is_possible = differs and self._possibility(touch.untouched, touch.loaded) > -CLEAR
+        touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
         is_weight = touch.weighs >= PASSED
         if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
             return None
         if is_back:
-            self._return_untouched(touch)
+            self._return_untouched(touch, row)
             return None
         self._touch = None
         if not is_weight:  # what lasts may be the arm's own, as a sensor whose offset has jumped, or hide a payload
@@ -632,9 +636,14 @@ class PayloadEstimator:
         touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
         return touch.back >= BACK
 
-    def _return_untouched(self, touch: _Touch) -> None:
-        """Go on from the state before a touch that has ended; friction has settled anew."""
-        self._return_to(touch.untouched)
+    def _return_untouched(self, touch: _Touch, row: _Row) -> None:
+        """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
+        before = touch.untouched
+        payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+        loaded, _ = correct(self._opened(before), *row, np.ones(self.robot.n))
+        changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))
+        odds = changed * math.exp(min(payload + self._possibility(before, loaded), 50.0))
+        self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = self._outlasted = None
         self._detector.restart(size=len(self._state.mean))
@@ -656,12 +665,10 @@ class PayloadEstimator:
         back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
         return self._event(back, self._stamp - last.gone)
 
-    def _is_weight(self, untouched: GaussianState, loaded: GaussianState) -> bool:
-        """Whether the payload differs between two states, and can be what the second one says."""
+    def _possibility(self, untouched: GaussianState, loaded: GaussianState) -> float:
+        """Log probability that the payload of one state can have become another's; see `log_possibility`."""
         before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
-        held, variance = (float(state.covariance[0, 0]) for state in (untouched, loaded))
-        possibility = log_possibility(before, after, np.array([held, 0.0]), self.options.max_mass)
-        return abs(after - before) > 2.0 * math.sqrt(variance) and possibility > -CLEAR
+        return log_possibility(before, after, np.array([untouched.covariance[0, 0], 0.0]), self.options.max_mass)
 
     # ---- what is said
 

@@ -9,27 +9,9 @@ from motion import coloured, sinusoids, torques
 from scipy.stats import multivariate_normal
 
 from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros.estimation import PayloadEstimator, hypotheses
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
-from panda_dynamics_ros.estimation.hypotheses import (
-    CHANGES,
-    DEGREES,
-    EMPTY_ODDS,
-    EVIDENCE,
-    LIFETIME,
-    MOMENTS,
-    NOTHING,
-    PERIOD,
-    SETTLED,
-    SIZES,
-    TOUCHES,
-    Change,
-    ChangeDetector,
-    force_evidence,
-    log_bayes_factors,
-    tempered,
-    unnoticed_variance,
-)
+from panda_dynamics_ros.estimation.hypotheses import MOMENTS, SIZES
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, OnsetRegressors
 
@@ -41,15 +23,15 @@ PAYLOAD_STD = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
 FIRST, LAST = 4, 16  # updates: the first that is followed, and the end
 
 
-def followed(jump, settled=SETTLED):
+def followed(jump, settled=hypotheses.SETTLED):
     """The state after `LAST` updates of three joints, and the detector, of a jump (4 + 3,) at its first onset."""
     rng = np.random.default_rng(5)
     (regression, own), onset = (MomentumRegression(N, 3.0, 11) for _ in range(2)), OnsetRegressors(N, 1)
     state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
-    detector = ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS, lambda: np.eye(N))
+    detector = hypotheses.ChangeDetector(SIGMA, settled * SIGMA, PAYLOAD_STD, 3.0, ERRORS, lambda: np.eye(N))
     for k in range(LAST):
         for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
-            each.rows(np.array([PERIOD]), *terms[:, None])
+            each.rows(np.array([hypotheses.PERIOD]), *terms[:, None])
         A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
         if k == FIRST:
             onset.start(0, 0.0)
@@ -66,7 +48,7 @@ def followed(jump, settled=SETTLED):
 
 def test_a_signature_is_what_a_jump_changes(rng):
     """Of state and innovations, when the filter runs again with the jump in its measurements; it is linear."""
-    assert (LAST - FIRST) * PERIOD < LIFETIME
+    assert (LAST - FIRST) * hypotheses.PERIOD < hypotheses.LIFETIME
     plain, detector = followed(np.zeros(MOMENTS + N))
     L, v, X = detector._L[0], detector._v[0], detector._X[:, :, 0]
     jump = rng.normal(size=MOMENTS + N)
@@ -84,9 +66,9 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     """The marginal likelihood of v ~ N(0, L + L P L) against N(0, L), averaged over sizes and links; of each force."""
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
-    found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), SETTLED * SIGMA
-    known, chi = (SIZES, shares, settled, TOUCHES, SIGMA), np.zeros((2, 2))
-    log_bayes_factors(np.array([0, 1]), L, v, chi, *known, np.zeros(2), found)
+    found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), hypotheses.SETTLED * SIGMA
+    known, chi = (SIZES, shares, settled, hypotheses.TOUCHES, SIGMA), np.zeros((2, 2))
+    hypotheses.log_bayes_factors(np.array([0, 1]), L, v, chi, *known, np.zeros(2), found)
 
     def log_ratio(L, v, P):
         def log_density(S):
@@ -98,7 +80,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         of_payload = [log_ratio(L[slot], v[slot], np.diag([*(m * shares) ** 2, *settled**2])) for m in SIZES]
         of_touch = [
             log_ratio(L[slot, 4:k, 4:k], v[slot, 4:k], np.diag((t * SIGMA[: k - 4]) ** 2))
-            for t in TOUCHES
+            for t in hypotheses.TOUCHES
             for k in range(5, 5 + N)
         ]
         for each, kinds in zip(found[slot, :2], (of_payload, of_touch), strict=True):
@@ -106,14 +88,14 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         of_friction = log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2))
         assert found[slot, 2] == pytest.approx(of_friction, rel=1e-9)
     root = rng.normal(size=(N, N))
-    of_force = force_evidence(L[:, 4:, 4:], v[:, 4:], root @ root.T, settled)
+    of_force = hypotheses.force_evidence(L[:, 4:, 4:], v[:, 4:], root @ root.T, settled)
     for slot in (0, 1):
         for m, each in zip(SIZES, of_force[slot], strict=True):
             P = m**2 * root @ root.T + np.diag(settled**2)
             assert each == pytest.approx(log_ratio(L[slot, 4:, 4:], v[slot, 4:], P), rel=1e-9)
     for squared, jump in ((9.0, 0.0), (1.0, 1.0)):  # no jump; innovations that are too small for any
         found[0] = 1.0
-        log_bayes_factors(np.array([0]), L, jump * v, np.full((1, 2), squared), *known, np.ones(1), found)
+        hypotheses.log_bayes_factors(np.array([0]), L, jump * v, np.full((1, 2), squared), *known, np.ones(1), found)
         assert found[0].tolist() == [0.0, 0.0, 0.0], "what cannot reach the threshold is not worked out"
 
 
@@ -129,9 +111,9 @@ def test_friction_that_settles_at_a_stop_is_no_change():
 
 def test_evidence_counts_less_where_nothing_explains_the_innovations():
     usual, loud = np.array([1e6 + 30.0, 1e6]), np.array([2000.0, 100.0])
-    assert tempered(15.0, usual)[0] == pytest.approx(15.0, rel=1e-3)
-    share = (DEGREES + 100.0) / (DEGREES + 2000.0)  # of the variance that was expected
-    assert tempered(15.0, loud)[0] == pytest.approx(15.0 * share, rel=0.02)
+    assert hypotheses.tempered(15.0, usual)[0] == pytest.approx(15.0, rel=1e-3)
+    share = (hypotheses.DEGREES + 100.0) / (hypotheses.DEGREES + 2000.0)  # of the variance that was expected
+    assert hypotheses.tempered(15.0, loud)[0] == pytest.approx(15.0 * share, rel=0.02)
 
 
 GAIN = 10 + N + SHARED - 1, 0.015
@@ -142,7 +124,7 @@ def a_change(kind, mean, P):
     """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries, and
     the joint Gaussian in which what was found is (1 + g) delta, to first order."""
     size, (k, sigma), T = len(mean) - 10, GAIN, np.eye(len(mean))
-    change = Change(kind, 0.5, np.ones(10), GaussianState(mean, P).copy(), 0.1, False)
+    change = hypotheses.Change(kind, 0.5, np.ones(10), GaussianState(mean, P).copy(), 0.1, False)
     T[THETA, k] -= sigma * (mean[THETA] - mean[size:])
     moved = mean.copy()
     moved[THETA] -= sigma * mean[k] * (mean[THETA] - mean[size:])
@@ -165,13 +147,13 @@ def test_a_first_pick_is_adopted_with_both_answers_of_what_was_carried(rng, befo
     P[size, size] = std**2
     mean[size] = before
     change, whole = a_change("pick", mean, P)
-    least = PAYLOAD_STD * (NOTHING / PAYLOAD_STD[0])
+    least = PAYLOAD_STD * (hypotheses.NOTHING / PAYLOAD_STD[0])
 
     def density_at_zero(mean, std):
         variance = std**2 + least[0] ** 2
         return np.exp(-0.5 * mean**2 / variance) / np.sqrt(variance)
 
-    of_nothing = EMPTY_ODDS * density_at_zero(before, std)
+    of_nothing = hypotheses.EMPTY_ODDS * density_at_zero(before, std)
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
@@ -200,10 +182,10 @@ def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng
     found, is_past = change.adopted(PAYLOAD_STD, GAIN, first)
     T, shares = np.eye(10, size + 10) - np.eye(10, size + 10, first), PAYLOAD_STD / PAYLOAD_STD[0]
     difference, covariance = ((T @ whole.mean) / shares)[:4], T @ whole.covariance @ T.T / np.outer(shares, shares)
-    density = multivariate_normal(difference, covariance[:4, :4] + NOTHING**2 * np.eye(4)).pdf(np.zeros(4))
+    density = multivariate_normal(difference, covariance[:4, :4] + hypotheses.NOTHING**2 * np.eye(4)).pdf(np.zeros(4))
     prior = np.mean([multivariate_normal(np.zeros(4), size**2 * np.eye(4)).pdf(np.zeros(4)) for size in SIZES])
-    same = EMPTY_ODDS * density / (EMPTY_ODDS * density + prior)
-    expected = whole.mixed(whole.conditioned(THETA, NOTHING * shares, slice(first, size)), same)
+    same = hypotheses.EMPTY_ODDS * density / (hypotheses.EMPTY_ODDS * density + prior)
+    expected = whole.mixed(whole.conditioned(THETA, hypotheses.NOTHING * shares, slice(first, size)), same)
     # That the hand is nothing, seven of its standard deviations away, has the probability 1e-8.
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-4, atol=1e-6)
@@ -225,6 +207,14 @@ def test_a_release_that_leaves_an_empty_hand_is_told_by_the_mass(rng):
         change, _ = a_change("release", mean, P)
         adopted[hand] = change.adopted(PAYLOAD_STD, GAIN, first)[1]
     assert adopted == {0.0: True, 0.7: False}
+
+
+def test_a_pick_does_not_leave_the_least_of_all(rng):
+    """0.2 kg on an empty hand that is known to 0.09 kg: nothing, the least before, is no answer."""
+    first, std = 10 + N + ERRORS, 0.09 * PAYLOAD_STD / PAYLOAD_STD[0]
+    mean, P = np.zeros(first + 20), np.diag(np.r_[std, np.ones(first - 10), 0.1 * std, std] ** 2)
+    mean[0], P[:10, -10:], P[-10:, :10] = 0.2, 0.9 * np.diag(std**2), 0.9 * np.diag(std**2)
+    assert a_change("pick", mean, P)[0].adopted(PAYLOAD_STD, GAIN, first)[0].mean[0] == pytest.approx(0.2, abs=0.03)
 
 
 def test_a_mixture_has_the_moments_of_both(rng):
@@ -256,10 +246,10 @@ def test_what_is_not_noticed_are_the_light_picks(rng):
     L = 300.0 * root @ root.T
     mass = np.abs(rng.normal(size=2_000_000)) * rng.choice(SIZES, 2_000_000)
     J = sum(share**2 * L[k, k] for k, share in enumerate(shares[:MOMENTS]))
-    light = 0.5 * J * mass**2 < EVIDENCE
-    expected = CHANGES * 0.5 * np.mean(np.where(light, mass**2, 0.0))
+    light = 0.5 * J * mass**2 < hypotheses.EVIDENCE
+    expected = hypotheses.CHANGES * 0.5 * np.mean(np.where(light, mass**2, 0.0))
     # The density is taken as constant, which that of 0.3 kg is to 3 % up to 0.07 kg; 20,000 masses are light.
-    assert unnoticed_variance(L, shares) == pytest.approx(expected, rel=0.05)
+    assert hypotheses.unnoticed_variance(L, shares) == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -270,9 +260,8 @@ def test_a_pick_that_is_not_noticed_is_in_the_interval_later(panda, seed):
     tau = torques(panda, motion, payload) + coloured(panda, motion.stamp, rng)
     tau += 2.0 * rng.normal(size=tau.shape)
     estimator = PayloadEstimator(panda)
-    estimator.restore(
-        PayloadMemory(np.zeros(10), (0.005 * estimator.options.prior_std / 1.5) ** 2 * np.eye(10), np.zeros(10))
-    )
+    variance = (0.005 * estimator.options.prior_std / 1.5) ** 2
+    estimator.restore(PayloadMemory(np.zeros(10), np.diag(variance), np.zeros(10)))
     estimates = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
     assert all(estimate.event is None for estimate in estimates)
     assert abs(estimator.raw_mass - payload.mass) < 2.5 * estimates[-1].std[0]

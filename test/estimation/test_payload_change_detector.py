@@ -25,10 +25,10 @@ def events_of(panda, motion, tau, seed):
     return [estimate.event for estimate in followed(panda, motion, tau)[1] if estimate.event]
 
 
-def push(panda, motion, link, force, duration=0.15):
+def push(panda, motion, link, force, duration=0.15, begin=AT):
     """Torques (N, 7) that a force in base axes on a joint frame's origin adds to what the sensors show."""
     J = panda.jacobian(motion.q, f"joint{link}")[:, :3]
-    during = (motion.stamp >= AT) & (motion.stamp < AT + duration)
+    during = (motion.stamp >= begin) & (motion.stamp < begin + duration)
     return np.where(during[:, None], -np.einsum("kji,j->ki", J, force), 0.0)
 
 
@@ -67,9 +67,8 @@ def test_a_light_pick_counts_when_it_has_been_followed_for_its_time(panda, motio
         estimator = PayloadEstimator(panda)
         empty = np.diag((0.01 * estimator.options.prior_std / estimator.options.mass_std) ** 2)
         estimator.restore(PayloadMemory(np.zeros(10), empty, np.zeros(10)))
-        estimates = [
-            estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau + residual, strict=True)
-        ]
+        samples = zip(motion.stamp, motion.q, motion.dq, tau + residual, strict=True)
+        estimates = [estimator.update(*sample) for sample in samples]
         seen += [estimate.event.kind for estimate in estimates if estimate.event] == ["pick"]
     assert seen >= 12, "by the evidence of one moment alone it would be 9"
 
@@ -138,6 +137,25 @@ def test_what_slips_in_the_hand_keeps_its_mass_and_has_its_centre_elsewhere(pand
     assert all((np.abs(each.com - before.com - way) < 3.0 * each.com_std).all() for each in after)
     assert all(abs(each.mass - 1.0) < 0.1 for each in after)
     assert after[-1].com_std[0] < 0.02, "and it is learnt again"
+
+
+def test_who_pushes_before_the_first_sample_has_let_go_when_the_torques_are_those_of_the_arm(panda):
+    motion = sinusoids(10.0, rate=200.0)
+    tau = carried(panda, motion, 7.0, seed=0) + push(panda, motion, 7, [6.0, 25.0, 10.0], duration=3.0, begin=0.0)
+    _, estimates = followed(panda, motion, tau)
+    assert kinds(estimates) == ["contact", "pick"]
+    after = [each for each in estimates if 4.0 < each.stamp < 7.0 or each.stamp > 8.0]
+    assert all(abs(each.mass - PAYLOAD.mass * (each.stamp > 7.0)) < 2.0 * each.std[0] < 0.4 for each in after)
+
+
+def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
+    motion, body = sinusoids(12.0, rate=200.0), InertialParameters(0.25, [0.0, 0.0, 0.06], 0.001 * np.eye(3))
+    tau = carried(panda, motion, 3.0, 8.5, body) + push(panda, motion, 7, [0.0, 25.0, 0.0], 2.0, 7.0)
+    worst = []
+    for seed in range(5):
+        _, estimates = followed(panda, motion, tau + 0.7 * coloured(panda, motion.stamp, np.random.default_rng(seed)))
+        worst.append(max(each.mass / each.std[0] for each in estimates if each.stamp > 9.5))
+    assert np.median(worst) < 4.0, "6.8, if what was carried before counts as certain"
 
 
 def test_the_end_of_a_touch_is_found_however_long_it_has_lasted(panda):

@@ -133,16 +133,19 @@ def test_torques_that_creep_while_the_arm_stands_are_no_payload(panda):
     assert not any(estimate.problem for estimate in after)
 
 
-def test_tare_makes_the_tool_the_new_zero(panda):
+@pytest.mark.parametrize("fetched", [0.0, 3.0])
+def test_tare_makes_the_tool_the_new_zero(panda, fetched):
+    """A tool that is there from the start, or is fetched; it is put back, and fetched again."""
     tool = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.001, 0.002, 0.001]))
-    motion = sinusoids(4.0, rate=200.0)
+    motion = sinusoids(6.0, rate=200.0)
     estimator = PayloadEstimator(panda)
-    feed(estimator, motion, torques(panda, motion, tool))
+    feed(estimator, motion, carried(panda, motion, fetched, payload=tool))
     estimator.tare()
     assert estimator.estimate.mass < 0.02
-    later = sinusoids(4.0, rate=200.0, start=motion.stamp[-1] + 0.005)
-    estimate, _ = feed(estimator, later, torques(panda, later, tool + PAYLOAD))
-    assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=0.05)
+    for k, payload in enumerate([*2 * [tool + PAYLOAD, tool], None, tool, tool + PAYLOAD]):
+        later = sinusoids(4.0, rate=200.0, start=motion.stamp[-1] + 0.005 + 4.0 * k)
+        estimate, _ = feed(estimator, later, torques(panda, later, payload))
+        assert payload is None or estimate.mass == pytest.approx(payload.mass - tool.mass, abs=0.05)
     estimator.reset()
     assert estimator.estimate.status == "waiting for samples"
 
