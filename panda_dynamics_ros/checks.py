@@ -119,9 +119,9 @@ def rotation_matrix(value: ArrayLike, name: str) -> FloatArray:
     return R
 
 
-def read_only(array: FloatArray) -> FloatArray:
+def read_only(array: np.ndarray, kind: type = np.float64) -> np.ndarray:
     """A read-only copy, for the fields of frozen values."""
-    copy = np.array(array, dtype=np.float64)
+    copy: np.ndarray = np.array(array, dtype=kind)
     copy.setflags(write=False)
     return copy
 

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`panda-dynamics replay`: torques, poses and payload of a recorded bag, with no ROS installed."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +24,6 @@ from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay import Replay, replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-
-if TYPE_CHECKING:
-    from panda_dynamics_ros.reporting.web_view import WebView
 
 EXAMPLES = """\
 panda-dynamics replay recording.mcap --output result
@@ -56,14 +51,6 @@ OPTIONS = [
 ]
 
 
-class Found(NamedTuple):
-    """What is known of a recording: its replay, the payloads of its spans, the loads that Franka had."""
-
-    result: Replay
-    segments: tuple[PayloadSegment, ...]
-    loads: list[dict[str, Any]]
-
-
 def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
@@ -77,30 +64,33 @@ def run(args: argparse.Namespace) -> int:
     for moment in args.unloaded:
         checks.number(moment, "--unloaded", minimum=0.0, maximum=data.duration_s)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
-        found = _estimate(args, robot, data, known)
-        _report(args, name, robot, data, found)
+        with console.progress_bar(args.json, "replaying") as bar:
+            task = bar.add_task("", total=len(data.stamp))
+            result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
+        segments: tuple[PayloadSegment, ...] = ()
+        if args.smooth or args.unloaded:
+            unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
+            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
+        _report(args, f"{name}, with the parameters of {robot.name}", robot, data, result, segments)
         if view is not None:
-            _show(view, data, found.result, args.rate)
-    return CONTRADICTED if args.strict and found.result.problem else 0
+            from panda_dynamics_ros.reporting.web_view import play_replay
+
+            with contextlib.suppress(KeyboardInterrupt):
+                print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+                play_replay(data, result, view, args.rate)
+                while True:
+                    time.sleep(1.0)
+    return CONTRADICTED if args.strict and result.problem else 0
 
 
-def _estimate(args: argparse.Namespace, robot: RobotModel, data: JointDataset, known: dict[str, Any]) -> Found:
-    with console.progress_bar(args.json, "replaying") as bar:
-        task = bar.add_task("", total=len(data.stamp))
-        result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
-    segments: tuple[PayloadSegment, ...] = ()
-    if args.smooth or args.unloaded:
-        unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
-    return Found(result, segments, summaries.franka_loads(data, robot, result))
-
-
-def _report(args: argparse.Namespace, name: str, robot: RobotModel, data: JointDataset, found: Found) -> None:
+def _report(
+    args: argparse.Namespace, title: str, robot: RobotModel, data: JointDataset, result: Replay,
+    segments: Sequence[PayloadSegment],
+) -> None:  # fmt: skip
     """Write and print what was found."""
     from panda_dynamics_ros.reporting.plots import plot_replay
 
-    result, segments, loads = found
-    begin = float(data.stamp[0])
+    begin, loads = float(data.stamp[0]), summaries.franka_loads(data, robot, result)
     for sentence in summaries.stale_loads(loads, begin):
         warnings.warn(sentence, stacklevel=2)
     args.output.mkdir(parents=True, exist_ok=True)
@@ -125,16 +115,4 @@ def _report(args: argparse.Namespace, name: str, robot: RobotModel, data: JointD
         *([("problem", result.problem)] if result.problem else []),
     ]
     tables = [console.segments_table(segments, begin)] if segments else []
-    tables.append((f"{name}, with the parameters of {robot.name}", rows))
-    console.print_results(args.json, summary, tables, files)
-
-
-def _show(view: WebView, data: JointDataset, result: Replay, rate: float) -> None:
-    """Play the recording in the page, which then stays open until Ctrl-C."""
-    from panda_dynamics_ros.reporting.web_view import play_replay
-
-    with contextlib.suppress(KeyboardInterrupt):
-        print(f"the view stays open at {view.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-        play_replay(data, result, view, rate)
-        while True:
-            time.sleep(1.0)
+    console.print_results(args.json, summary, [*tables, (title, rows)], files)

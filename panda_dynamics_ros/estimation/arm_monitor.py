@@ -194,7 +194,10 @@ class ArmMonitor:
             if payload:
                 self._follow_rows(rows, steps[part], kept[part], found)
             elif found is not None:
-                self._follow_dynamics(rows, steps[part], kept[part], found)
+                places = kept[part]
+                found.external_torques[places], contacts = self._touched(rows, steps[part])
+                found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
+                found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
         if found is not None:
             _fill(found, kept, *said)
 
@@ -241,12 +244,6 @@ class ArmMonitor:
             return False
         self._published = stamp
         return True
-
-    def _follow_dynamics(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows) -> None:
-        """The part that needs no payload estimate (node `dynamics`)."""
-        found.external_torques[places], contacts = self._touched(rows, steps)
-        found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
-        found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
 
     def _touched(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
         """External torques (N, n), without those that are the arm's errors as learnt, and changes of the contact."""

@@ -13,6 +13,7 @@ A block passes these calls; a single sample is a block of one row:
 """
 
 import math
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -424,6 +425,8 @@ class PayloadEstimator:
             rate = self._detector.unnoticed / prior[0]
         state.variance[THETA] += min(rate * dt, 1.0) * np.maximum(prior - state.variance[THETA], 0.0)
         if not self.regression.settled:
+            self._history.clear()
+            self._history.append((-math.inf, state))  # a change may have come before the first row
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
@@ -434,8 +437,6 @@ class PayloadEstimator:
             self._forget_all()
             self.estimate = self._published(SETTLING)
             return
-        if not self._history:  # a change may have come before the first sample
-            self._history.append((-math.inf, state))
         self._state = corrected
         self._history.append((self._stamp, self._state))
         self._detector.follow(filter_step, self.regression)
@@ -467,7 +468,11 @@ class PayloadEstimator:
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
-            self._evaluate_plausibility(carried[0])
+            theta, covariance = self._present.mean[THETA], self._present.covariance[THETA, THETA]
+            known = theta, covariance, self.options.prior_std
+            of_shape = shape_problem(self.shape, *known) if self.shape is not None else ""
+            from_start, mass_std = self._last is None and pending is None, math.sqrt(covariance[0, 0])
+            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
             self._body, status = ConsistentBody(), CHANGED
@@ -500,10 +505,11 @@ class PayloadEstimator:
         payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         return payload - contact
 
-    def _before(self, onset: float) -> GaussianState:
-        """The state before a change."""
-        earlier = [state for stamp, state in self._history if stamp < onset]
-        return earlier[-1] if earlier else self._history[0][1]
+    def _before(self, onset: float, margin: float = 0.0) -> GaussianState:
+        """The state before a change, and by a margin, s, as far as there are rows."""
+        stamps = [stamp for stamp, _ in self._history]
+        last, least = (bisect_left(stamps, stamp) - 1 for stamp in (onset, onset - margin))
+        return self._history[max(least, min(last, 1), 0)][1]
 
     def _changes(self, motion: float, lead: float | None) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
@@ -555,7 +561,7 @@ class PayloadEstimator:
             state, is_past = self._adopted(change)
             is_gradual = change.rise == GRADUAL or change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
             if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
-                before = self._before(onset - PASSED)
+                before = self._before(onset, PASSED)
                 self._return_to(before)
                 state = self._opened(before.with_past())
             if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
@@ -671,16 +677,6 @@ class PayloadEstimator:
         return log_possibility(before, after, np.array([untouched.covariance[0, 0], 0.0]), self.options.max_mass)
 
     # ---- what is said
-
-    def _evaluate_plausibility(self, carried: float) -> None:
-        state = self._present
-        std = math.sqrt(state.covariance[0, 0])
-        of_shape = ""
-        if self.shape is not None:
-            theta = state.mean[THETA], state.covariance[THETA, THETA]
-            of_shape = shape_problem(self.shape, *theta, self.options.prior_std)
-        from_start = self._last is None and self._detector.pending is None
-        self._plausibility.evaluate(carried, std, from_start, self.arm_errors, of_shape)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state, pending, last, touch = self._present, self._detector.pending, self._last, self._touch

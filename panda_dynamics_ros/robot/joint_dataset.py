@@ -73,11 +73,9 @@ class JointDataset:
                 raise ArgumentError(f"tau_ext: expected shape {self.tau.shape}, got {self.tau_ext.shape}")
             object.__setattr__(self, "tau_ext", checks.read_only(self.tau_ext))
         if self.recorded_ns is not None:
-            recorded = self.recorded_ns.copy()
-            if recorded.shape != stamp.shape:
-                raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {recorded.shape}")
-            recorded.setflags(write=False)
-            object.__setattr__(self, "recorded_ns", recorded)
+            if self.recorded_ns.shape != stamp.shape:
+                raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {self.recorded_ns.shape}")
+            object.__setattr__(self, "recorded_ns", checks.read_only(self.recorded_ns, np.int64))
 
     @property
     def stamp_ns(self) -> NDArray[np.int64]:
