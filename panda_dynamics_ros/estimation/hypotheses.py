@@ -32,6 +32,8 @@ What slips or turns in the hand keeps its mass: such a change is no event, but t
 """
 
 import math
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -340,6 +342,7 @@ class ChangeDetector:
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
         self._age, self._followed = np.full(slots, math.inf), 0.0
+        self._states: deque[tuple[float, GaussianState]] = deque()  # of the filter, by age of the regression's filters
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -348,6 +351,7 @@ class ChangeDetector:
         size: of the filter's state from now on, where it changes.
         """
         self._age[:] = math.inf
+        self._states.clear()
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
@@ -358,8 +362,15 @@ class ChangeDetector:
         self.suspected: tuple[Change, float] | None = None
         self.is_last_look, self.unnoticed = False, 0.0
 
-    def follow(self, step: FilterStep, regression: MomentumRegression) -> None:
-        """Follow one step of the filter, and add an onset if it is time."""
+    def follow(
+        self, step: FilterStep, regression: MomentumRegression, predicted: GaussianState, state: GaussianState
+    ) -> None:
+        """Follow one step of the filter, from a predicted state to the next one, and add an onset if it is time."""
+        if self._after_gap:  # nothing was measured before
+            self._states.append((regression.age - PERIOD, predicted))
+        self._states.append((regression.age, state))
+        if self._states[0][0] < regression.age - RAMP_LIFETIME - 2.0 * PASSED:
+            self._states.popleft()
         elapsed, self._followed = regression.age - self._followed, regression.age
         self._age += elapsed
         self._since_onset += elapsed
@@ -374,6 +385,12 @@ class ChangeDetector:
             np.flatnonzero(self._age < math.inf), step.decay, step.Y, step.A, step.shared, step.gain, step.innovation,
             step.variance, *onsets, self._X, self._L, self._v, self._chi,
         )  # fmt: skip
+
+    def before(self, age: float, margin: float = 0.0) -> GaussianState:
+        """The state before an onset `age` s ago, and by a margin, s, as far as it was measured."""
+        ages, onset = [age for age, _ in self._states], self._followed - age - 0.5 * PERIOD
+        last, least = (bisect_left(ages, since) - 1 for since in (onset, onset - margin))
+        return self._states[max(least, min(last, 1), 0)][1]
 
     def _start(self, family: slice) -> None:
         """Let one more slot of a family stand for a change now, or, after a gap, for one of before."""

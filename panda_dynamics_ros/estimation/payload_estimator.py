@@ -13,8 +13,6 @@ A block passes these calls; a single sample is a block of one row:
 """
 
 import math
-from bisect import bisect_left
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -60,7 +58,6 @@ from panda_dynamics_ros.estimation.hypotheses import (
     PASSED,
     PICK,
     RAMP,
-    RAMP_LIFETIME,
     RELEASE,
     SETTLED,
     SHIFT,
@@ -207,7 +204,6 @@ class PayloadEstimator:
         """A touch of more than `LONGEST`, whose torques count as the arm's own until they are back."""
         self._flow_end = -math.inf
         self._since_fade = self._largest = 0.0
-        self._history: deque[tuple[float, GaussianState]] = deque(maxlen=math.ceil(RAMP_LIFETIME / 0.02) + 4)
         self._last: _Happening | None = None
         self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
@@ -225,7 +221,6 @@ class PayloadEstimator:
         self._clock.restart()
         self.residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=True, size=len(self._state.mean))
-        self._history.clear()
         self._updated = -math.inf
 
     def tare(self) -> None:
@@ -238,7 +233,6 @@ class PayloadEstimator:
             for place in (0, *range(self._phi.stop, len(state.mean), PARAMETERS)):
                 state.mean[place : place + PARAMETERS] -= payload
         self._last = None
-        self._history.clear()
         self.estimate = self._published(self.estimate.status)
 
     def restore(self, memory: PayloadMemory) -> None:
@@ -308,7 +302,7 @@ class PayloadEstimator:
             if pending is None:
                 adopted = self._state.mixed(self._adopted(change)[0], probability)
             elif pending.kind == CONTACT:
-                before = self._before(self._stamp - pending.age)
+                before = self._detector.before(pending.age)
                 adopted = before.mixed(pending.state, float(pending.misfit < 1.0))
             else:
                 adopted, _ = self._adopted(pending)
@@ -425,8 +419,6 @@ class PayloadEstimator:
             rate = self._detector.unnoticed / prior[0]
         state.variance[THETA] += min(rate * dt, 1.0) * np.maximum(prior - state.variance[THETA], 0.0)
         if not self.regression.settled:
-            self._history.clear()
-            self._history.append((-math.inf, state))  # a change may have come before the first row
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
@@ -438,8 +430,7 @@ class PayloadEstimator:
             self.estimate = self._published(SETTLING)
             return
         self._state = corrected
-        self._history.append((self._stamp, self._state))
-        self._detector.follow(filter_step, self.regression)
+        self._detector.follow(filter_step, self.regression, state, corrected)
         self._q = q
         ended = None
         if self._outlasted is not None and self._is_back(self._outlasted, dt, row):
@@ -451,7 +442,7 @@ class PayloadEstimator:
         if pending is None:
             self._largest = 0.0
         else:
-            before = self._before(self._stamp - pending.age)
+            before = self._detector.before(pending.age)
             lead, size = self._lead(row, before), row.surprise(before, noise.std)
             self._largest = max(self._largest, size)
             if size < GOING * self._largest:  # its last torques may look like a light payload
@@ -505,12 +496,6 @@ class PayloadEstimator:
         payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         return payload - contact
 
-    def _before(self, onset: float, margin: float = 0.0) -> GaussianState:
-        """The state before a change, and by a margin, s, as far as there are rows."""
-        stamps = [stamp for stamp, _ in self._history]
-        last, least = (bisect_left(stamps, stamp) - 1 for stamp in (onset, onset - margin))
-        return self._history[max(least, min(last, 1), 0)][1]
-
     def _changes(self, motion: float, lead: float | None) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
         last = self._last
@@ -535,7 +520,6 @@ class PayloadEstimator:
             self._state = self._present
             if suspected[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
-                self._history.clear()
         if change is None and last is not None and last.is_in_doubt and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does
             event = ChangeEvent(self._stamp, PICK, last.onset)
@@ -551,7 +535,7 @@ class PayloadEstimator:
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
-        before = self._before(onset)
+        before = self._detector.before(change.age)
         if change.kind == CONTACT:
             self._state = self._present
             self._flow_end = -math.inf
@@ -561,7 +545,7 @@ class PayloadEstimator:
             state, is_past = self._adopted(change)
             is_gradual = change.rise == GRADUAL or change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
             if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
-                before = self._before(onset, PASSED)
+                before = self._detector.before(change.age, PASSED)
                 self._return_to(before)
                 state = self._opened(before.with_past())
             if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
@@ -572,7 +556,6 @@ class PayloadEstimator:
             self._touch, self._last = None, _Happening(self._found, onset)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
-        self._history.clear()
 
     def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
         return change.adopted(self.options.prior_std, self._gain, self._phi.stop, bool(self._tare.any()))
@@ -634,7 +617,6 @@ class PayloadEstimator:
         self._state = self._remember(touch.loaded, touch.onset)
         self._last = _Happening(self._found, touch.onset)
         self._detector.restart(size=len(self._state.mean))
-        self._history.clear()
         return event
 
     def _is_back(self, touch: _Touch, dt: float, row: _Row) -> bool:
@@ -653,7 +635,6 @@ class PayloadEstimator:
         self._state.variance[self._d] += self._settled**2
         self._touch = self._outlasted = None
         self._detector.restart(size=len(self._state.mean))
-        self._history.clear()
 
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
         """End a change that came on gradually, and has gone again, and return the event of that."""
@@ -667,7 +648,6 @@ class PayloadEstimator:
         self._return_to(state.of(slice(0, past.start)))
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
-        self._history.clear()
         back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
         return self._event(back, self._stamp - last.gone)
 

@@ -39,10 +39,10 @@ def followed(jump, settled=hypotheses.SETTLED):
         elif k > FIRST:
             regressors, constant = onset.follow(onset.share, own)
             y += regressors[:, :MOMENTS, 0] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
-        state = predict(state, DECAY, SIGMA)
-        state, step = correct(state, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
+        predicted = predict(state, DECAY, SIGMA)
+        state, step = correct(predicted, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
         if k >= FIRST:
-            detector.follow(step, regression)
+            detector.follow(step, regression, predicted, state)
     return state, detector
 
 
