@@ -96,10 +96,7 @@ def _report(
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summaries.summary_of(data, result, segments, loads)
     smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
-    files = [
-        summaries.write_summary(summary, args.output),
-        *plot_replay(data, robot, result, args.output, **smoothed),
-    ]
+    files = [summaries.write_summary(summary, args.output), *plot_replay(data, robot, result, args.output, **smoothed)]
     if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
         files.append(args.output / "results")
         write_replay(files[-1], data, result, overwrite=True)

@@ -24,6 +24,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kinematics import jacobian
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation import hypotheses
 from panda_dynamics_ros.estimation.arm_model import (
     CREEP,
     TOUCH,
@@ -47,27 +48,7 @@ from panda_dynamics_ros.estimation.estimate import (
     PayloadMemory,
 )
 from panda_dynamics_ros.estimation.external_torques import force_covariance
-from panda_dynamics_ros.estimation.hypotheses import (
-    CHANGES,
-    CLEAR,
-    CONTACT,
-    GRADUAL,
-    LOAD,
-    MOMENTS,
-    NOTHING,
-    PASSED,
-    PICK,
-    RAMP,
-    RELEASE,
-    SETTLED,
-    SHIFT,
-    START_ODDS,
-    Change,
-    ChangeDetector,
-    are_the_same,
-    log_possibility,
-    nothing_is_carried,
-)
+from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK, RELEASE, SHIFT, Change, ChangeDetector
 from panda_dynamics_ros.estimation.kalman_filter import ABSURD, THETA, GaussianState, correct, fade, predict
 from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, shape_problem
 from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
@@ -178,7 +159,7 @@ class PayloadEstimator:
         self._gain = self._phi.start + place, sigma
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
-        self._settled = SETTLED * np.hypot(robot.residual.std, self._errors.dry)
+        self._settled = hypotheses.SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         self._consistent = n + CONSISTENT * math.sqrt(2.0 * n)
         known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
         self._detector = ChangeDetector(*known, self._force)
@@ -302,12 +283,11 @@ class PayloadEstimator:
             if pending is None:
                 adopted = self._state.mixed(self._adopted(change)[0], probability)
             elif pending.kind == CONTACT:
-                before = self._detector.before(pending.age)
-                adopted = before.mixed(pending.state, float(pending.misfit < 1.0))
+                adopted = self._detector.before(pending.age).mixed(pending.state, float(pending.misfit < 1.0))
             else:
                 adopted, _ = self._adopted(pending)
-                std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[:MOMENTS]
-                adopted.variance[:MOMENTS] += std**2  # what comes on gradually may become any payload
+                std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[: hypotheses.MOMENTS]
+                adopted.variance[: hypotheses.MOMENTS] += std**2  # what comes on gradually may become any payload
             self._seen = change, adopted
         return self._seen[1]
 
@@ -450,9 +430,10 @@ class PayloadEstimator:
         event = self._changes(motion, lead) or ended
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
+        flow_end = self._flow_end + hypotheses.PASSED
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
-        elif self._last is not None and self._stamp < self._flow_end + PASSED and self._detector.pending is None:
+        elif self._last is not None and self._detector.pending is None and self._stamp < flow_end:
             event = self._look_at_flow(self._last, dt) or event
         carried = self._present.mean[THETA] + tare
         self.residual = y - Y @ carried
@@ -514,7 +495,7 @@ class PayloadEstimator:
             is_end = self._outlasted is not None and self._outlasted.back > 0.0  # of a touch, as it seems
             if kind and kind != self._told and not is_end:
                 self._told, event = kind, self._event(kind, onset)
-            if change.age >= PASSED:
+            if change.age >= hypotheses.PASSED:
                 self._adopt(change, onset)
         elif suspected is not None and self._detector.is_last_look:  # never clear: what is likely of it stays
             self._state = self._present
@@ -543,15 +524,16 @@ class PayloadEstimator:
                 self._touch = _Touch(onset, before, self._opened(before.with_past()), self._last)
         else:
             state, is_past = self._adopted(change)
-            is_gradual = change.rise == GRADUAL or change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
+            leaves_less = change.kind == RELEASE and not is_past
+            is_gradual = change.rise == hypotheses.GRADUAL or change.misfit > 1.0 or leaves_less
             if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
-                before = self._detector.before(change.age, PASSED)
+                before = self._detector.before(change.age, hypotheses.PASSED)
                 self._return_to(before)
                 state = self._opened(before.with_past())
             if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
                 state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
-            if change.rise == RAMP or is_gradual:  # more may follow
+            if change.rise == hypotheses.RAMP or is_gradual:  # more may follow
                 self._flow_end = self._stamp + FLOW
             self._touch, self._last = None, _Happening(self._found, onset)
         self._clock.still = min(self._clock.still, 0.0)
@@ -598,10 +580,10 @@ class PayloadEstimator:
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         size = abs(touch.loaded.mean[0] - touch.untouched.mean[0])
         differs = size > 2.0 * math.sqrt(touch.loaded.covariance[0, 0])
-        is_possible = differs and self._possibility(touch.untouched, touch.loaded) > -CLEAR
+        is_possible = differs and self._possibility(touch.untouched, touch.loaded) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
-        touch.weighs = touch.weighs + dt if touch.lead > CLEAR else 0.0
-        is_weight = touch.weighs >= PASSED
+        touch.weighs = touch.weighs + dt if touch.lead > hypotheses.CLEAR else 0.0
+        is_weight = touch.weighs >= hypotheses.PASSED
         if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
             return None
         if is_back:
@@ -629,7 +611,7 @@ class PayloadEstimator:
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded, _ = correct(self._opened(before), *row, np.ones(self.robot.n))
-        changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))
+        changed = 1.0 - math.exp(-hypotheses.CHANGES * (self._stamp - touch.onset))
         odds = changed * math.exp(min(payload + self._possibility(before, loaded), 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
@@ -639,12 +621,13 @@ class PayloadEstimator:
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
         """End a change that came on gradually, and has gone again, and return the event of that."""
         prior, past = self.options.prior_std, slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
-        same = are_the_same(*self._state.difference(THETA, past)[:2], prior / prior[0], START_ODDS)
-        doubt = math.exp(-CLEAR)
+        difference, covariance, _ = self._state.difference(THETA, past)
+        same = hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
+        doubt = math.exp(-hypotheses.CLEAR)
         last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
-        state = self._state.conditioned(THETA, prior * (NOTHING / prior[0]), past)
+        state = self._state.conditioned(THETA, prior * (hypotheses.NOTHING / prior[0]), past)
         self._return_to(state.of(slice(0, past.start)))
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
@@ -654,7 +637,8 @@ class PayloadEstimator:
     def _possibility(self, untouched: GaussianState, loaded: GaussianState) -> float:
         """Log probability that the payload of one state can have become another's; see `log_possibility`."""
         before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
-        return log_possibility(before, after, np.array([untouched.covariance[0, 0], 0.0]), self.options.max_mass)
+        variances = np.array([untouched.covariance[0, 0], 0.0])
+        return hypotheses.log_possibility(before, after, variances, self.options.max_mass)
 
     # ---- what is said
 
@@ -664,7 +648,8 @@ class PayloadEstimator:
         is_from_start = last is None and pending is None and touch is None  # if there is any
         if is_from_start and theta.mean[0] > 0.0:
             # The interval stays that of a payload: one may have come unnoticed.
-            empty = nothing_is_carried(float(theta.mean[0]), float(theta.covariance[0, 0]), START_ODDS)
+            known = float(theta.mean[0]), float(theta.covariance[0, 0])
+            empty = hypotheses.nothing_is_carried(*known, hypotheses.START_ODDS)
             theta = theta.mixed(GaussianState(np.zeros(PARAMETERS), theta.covariance), empty)
         estimate = published_estimate(
             theta.mean, theta.covariance, self.options, self.shape, self._body,
@@ -678,7 +663,7 @@ class PayloadEstimator:
             other = (self._state if self._in_doubt or pending is None else pending.state).mean[-PARAMETERS:]
         elif touch is not None:  # it may also hide a change
             other, share = touch.loaded.mean[THETA], touch.probability
-            changed = 1.0 - math.exp(-CHANGES * (self._stamp - touch.onset))
+            changed = 1.0 - math.exp(-hypotheses.CHANGES * (self._stamp - touch.onset))
             covariance = covariance + changed * np.diag(self.options.prior_std**2)
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         flags = identifiable(estimate.vector, covariance, self.options)

@@ -50,9 +50,8 @@ class DemoMonitor(Node):
 
     def _on_joint_state(self, message: JointState) -> None:
         rows = np.array(message.position), np.array(message.velocity), np.array(message.effort)
-        stamp = message.header.stamp
-        recorded_ns = nanoseconds(stamp)
-        self.joint_states.append(JointStateSample(conversions.seconds(stamp), tuple(message.name), *rows, recorded_ns))
+        stamp, names = message.header.stamp, tuple(message.name)
+        self.joint_states.append(JointStateSample(conversions.seconds(stamp), names, *rows, nanoseconds(stamp)))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         self._complete(message, vector=conversions.body_from_message(message).vector)
