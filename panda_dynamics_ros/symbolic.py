@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
-from panda_dynamics_ros.robot.description import RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 
 try:
     import sympy
@@ -217,8 +217,7 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
 
     Raises ArgumentError: `robot` is not a robot.
     """
-    if not isinstance(robot, RobotDescription):
-        raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
+    require_robot(robot)
     *placements, flange, ee = (
         rigid([[_sine(entry) for entry in row] for row in T[:3, :3]], [_number(p) for p in T[:3, 3]])
         for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)

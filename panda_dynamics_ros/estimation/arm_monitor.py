@@ -27,7 +27,8 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
 from panda_dynamics_ros.estimation.regression import BLOCK, ArmTerms, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleValidator, without_gaps
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
+from panda_dynamics_ros.robot import InertialParameters
+from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 PUBLISH_PERIOD = 0.02  # s
@@ -93,7 +94,7 @@ class ArmMonitor:
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; the attribute may be set.
     options: of the payload estimator (see `EstimatorOptions`).
-    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: robot is none, an option is unknown or not positive, or the shape is malformed.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class ArmMonitor:
         publish_period_s: float = PUBLISH_PERIOD,
         **options: float,
     ) -> None:
-        self.robot = robot
+        self.robot = require_robot(robot)
         self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.publish_period_s, self._published = publish_period_s, -math.inf
@@ -184,8 +185,11 @@ class ArmMonitor:
         said = residual, self._external, self._unexplained
         kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
-            if payload:
-                self._ignore(found)
+            if payload:  # the estimator may have something to say of samples that are not used
+                was = self.payload_estimator.estimate
+                self.payload_estimator.ignore()
+                if found is not None and self.payload_estimator.estimate is not was:
+                    found.estimates.append((0, self.payload_estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
             if steps[part][0] <= 0.0:  # nobody knows the way of the joints
@@ -200,13 +204,6 @@ class ArmMonitor:
                 found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
         if found is not None:
             _fill(found, kept, *said)
-
-    def _ignore(self, found: ArmRows | None) -> None:
-        """Some samples are not used: the payload estimator may have something to say of that."""
-        was = self.payload_estimator.estimate
-        self.payload_estimator.ignore()
-        if found is not None and self.payload_estimator.estimate is not was:
-            found.estimates.append((0, self.payload_estimator.estimate, False))
 
     def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None) -> None:
         estimator, k = self.payload_estimator, 0

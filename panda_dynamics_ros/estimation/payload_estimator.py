@@ -55,7 +55,7 @@ from panda_dynamics_ros.estimation.plausibility import PlausibilityCheck
 from panda_dynamics_ros.estimation.publication import ConsistentBody, identifiable, published_estimate
 from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, ArmTerms, MomentumRegression, Rows
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
@@ -139,14 +139,14 @@ class PayloadEstimator:
     robot: the arm without the payload, with its friction and its residual model.
     shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
-    Raises ArgumentError: an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: robot is none, an option is unknown or not positive, or the shape is malformed.
 
     estimate: after the last sample.
     residual: (n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle.
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
-        self.robot, self.options = robot, EstimatorOptions.of(options)
+        self.robot, self.options = require_robot(robot), EstimatorOptions.of(options)
         o, n = self.options, robot.n
         self.shape, self._period = Shape.of(shape), o.update_period_s - STAMP_RESOLUTION
         self.regression = MomentumRegression(n, o.bandwidth_hz)
@@ -337,8 +337,12 @@ class PayloadEstimator:
         after_event = self.estimate.event is not None
         if after_event:  # an event is on its own sample only: the next one is a step of its own
             self.estimate = replace(self.estimate, event=None)
-        if steps[k] <= 0.0:
-            self._restart_after(float(rows.stamp[k]) - self._stamp)
+        if steps[k] <= 0.0:  # after a gap the payload is kept, and the disturbance returns to its prior
+            self._settle_pending()
+            self._resumed = float(rows.stamp[k])
+            self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
+            self._touch, self._outlasted, self._flow_end = None, None, -math.inf
+            self._restart_filters()
         end = k + 1
         if end < len(steps) and not after_event:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
@@ -351,14 +355,6 @@ class PayloadEstimator:
         elif self.validator.problem and not self.estimate.problem:
             self.estimate = replace(self.estimate, problem=self.validator.problem)
         return end
-
-    def _restart_after(self, dt: float) -> None:
-        """Restart the filters after a gap of `dt` s: the payload is kept, the disturbance returns to its prior."""
-        self._settle_pending()
-        self._resumed = self._stamp + dt
-        self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-        self._touch, self._outlasted, self._flow_end = None, None, -math.inf
-        self._restart_filters()
 
     def final_state(self) -> GaussianState:
         """The state after the last sample; a change that is pending counts as it looks now."""

@@ -193,3 +193,10 @@ class RobotDescription:
     def with_end_effector(self: Self, T_flange_ee: ArrayLike) -> Self:
         """The arm with its `ee` frame at `T_flange_ee` (4, 4); the inertia is unchanged."""
         return replace(self, T_flange_ee=np.asarray(T_flange_ee))
+
+
+def require_robot(robot: Any) -> Any:
+    """The robot. Raises ArgumentError: it is none, such as the name of one."""
+    if not isinstance(robot, RobotDescription):
+        raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}; load_robot gives one by its name")
+    return robot

@@ -16,7 +16,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError, RobotDescriptionError
 from panda_dynamics_ros.pose import rigid, rotation_from_rpy
-from panda_dynamics_ros.robot.description import GRAVITY, MEASURED, RobotDescription
+from panda_dynamics_ros.robot.description import GRAVITY, MEASURED, RobotDescription, require_robot
 from panda_dynamics_ros.robot.inertial import (
     InertialParameters,
     require_physical,
@@ -246,8 +246,7 @@ def write_robot(robot: RobotDescription, path: str | Path, comment: str = "") ->
     Raises ArgumentError: `robot` is not a robot, `path` does not end in .yaml or .yml, or cannot be written.
     Raises RobotDescriptionError: a link is not physical, so that it could not be loaded again; the message names it.
     """
-    if not isinstance(robot, RobotDescription):
-        raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}")
+    require_robot(robot)
     target = checks.path(path, "path")
     if target.suffix not in YAML:
         raise ArgumentError(f"path: expected a name that ends in .yaml, got {str(path)!r}")

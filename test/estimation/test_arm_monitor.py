@@ -187,3 +187,9 @@ def test_rows_are_checked(panda):
         monitor.update_rows(stamp, q, dq, np.where(np.arange(35).reshape(5, 7) == 15, np.nan, tau))
     assert monitor.payload_estimator.counts.used == 0
     assert monitor.update_rows([], np.zeros((0, 7)), np.zeros((0, 7)), np.zeros((0, 7))).estimates == []
+
+
+@pytest.mark.parametrize("estimator", [ArmMonitor, PayloadEstimator])
+def test_the_name_of_an_arm_is_no_robot(estimator):
+    with pytest.raises(ArgumentError, match="robot: expected a robot, got str; load_robot gives one by its name"):
+        estimator("panda")
