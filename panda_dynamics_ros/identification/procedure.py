@@ -173,7 +173,7 @@ MARGIN_S, WINDOWS = 0.9, 5
 MEAN_OVER_S, LONGEST_S = 1.0, 5.0
 ERROR_RATIO = 0.3
 """Lasting error of an identified arm, over that of the published one (`ResidualModel.error_ratio`): chosen of 0.1, 0.3
-and 1 on identified arms of `benchmarks/payload`, where 0.1 is less accurate after a cold start, and its intervals are too narrow."""
+and 1 on identified arms of `benchmarks/payload`, where 0.1 is less accurate and its intervals are too narrow."""
 SLOW_PART_S = 0.4
 """s: vibration can hide the slow part of a real arm's residual, which has 0.4 to 0.9 s and biases an estimate."""
 
