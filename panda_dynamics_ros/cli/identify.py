@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> None:
         "files": [str(path) for path in files],
     }
     tables = [(", ".join(args.data), summary_rows(summary))]
-    title = "torque RMS in N m on {source}, which was not fitted"
-    tables += [(title.format(**each), summary_rows(each["torque_rms"])) for each in summary["validation"]]
+    for each in summary["validation"]:
+        title = f"torque RMS in N m on {each['source']}, which was not fitted"
+        tables.append((title, summary_rows(each["torque_rms"])))
     print_results(args.json, summary, tables, files)

@@ -94,7 +94,7 @@ class ArmMonitor:
     contact: options of the contact detector (see `ContactOptions`).
     publish_period_s: between two estimates that are due; the attribute may be set.
     options: of the payload estimator (see `EstimatorOptions`).
-    Raises ArgumentError: robot is none, an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: `robot` is not a robot, an option is unknown or not positive, or the shape is malformed.
     """
 
     def __init__(

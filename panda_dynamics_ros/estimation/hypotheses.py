@@ -283,7 +283,7 @@ class Change:
         probability. The second result: whether it is rather one of the past, or nothing, than something new.
 
         gain: place of the common gain g in the state, and its one sigma. It makes (1 + g) Y delta of a jump delta, so
-        that what was found is (1 + g) delta. tared: nothing is what was carried at a tare; less was there before.
+        that what was found is (1 + g) delta. tared: nothing is what was carried at a tare.
         """
         state, (k, sigma), past = self.state.copy(), gain, self.state.past(first)
         before = slice(len(state.mean) - PARAMETERS, len(state.mean))
@@ -292,8 +292,8 @@ class Change:
         state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
         state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
         shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
-        base = before if tared or not (past or is_release) else past[0] if past else THETA
-        mass = abs(state.mean[base.start]) if tared else state.mean[base.start]
+        base = before if tared else past[0] if past else THETA if is_release else before
+        mass = abs(state.mean[base.start]) if tared else state.mean[base.start]  # less than at the tare is possible
         empty = nothing_is_carried(mass, state.covariance[base.start, base.start], EMPTY_ODDS)
         state, new = state.mixed(state.conditioned(base, NOTHING * shares), empty), 1.0 - empty * (base is THETA)
         for other in past if is_release else past[1:]:  # a pick leaves more than the least
@@ -369,7 +369,7 @@ class ChangeDetector:
         if self._after_gap:  # nothing was measured before
             self._states.append((regression.age - PERIOD, predicted))
         self._states.append((regression.age, state))
-        if self._states[0][0] < regression.age - RAMP_LIFETIME - 2.0 * PASSED:
+        if self._states[0][0] < regression.age - RAMP_LIFETIME - 2.0 * PASSED:  # the oldest onset, and its margin
             self._states.popleft()
         elapsed, self._followed = regression.age - self._followed, regression.age
         self._age += elapsed
@@ -387,7 +387,7 @@ class ChangeDetector:
         )  # fmt: skip
 
     def before(self, age: float, margin: float = 0.0) -> GaussianState:
-        """The state before an onset `age` s ago, and by a margin, s, as far as it was measured."""
+        """The state before an onset `age` s ago; a margin (s) earlier, as far as the measurements go back."""
         ages, onset = [age for age, _ in self._states], self._followed - age - 0.5 * PERIOD
         last, least = (bisect_left(ages, since) - 1 for since in (onset, onset - margin))
         return self._states[max(least, min(last, 1), 0)][1]

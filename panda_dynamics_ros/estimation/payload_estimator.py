@@ -102,6 +102,10 @@ class _Touch:
     weighs: float = 0.0
     lead: float = -math.inf
 
+    def changed(self, stamp: float) -> float:
+        """Prior probability that the payload has changed since the onset."""
+        return 1.0 - math.exp(-hypotheses.CHANGES * (stamp - self.onset))
+
     @property
     def probability(self) -> float:
         """That the payload has changed instead."""
@@ -139,7 +143,7 @@ class PayloadEstimator:
     robot: the arm without the payload, with its friction and its residual model.
     shape: of the payloads, if known: it gives their inertia. A `Shape`, or "box 0.1 0.05 0.2" (m, along flange axes).
     options: see `EstimatorOptions`, as keyword arguments.
-    Raises ArgumentError: robot is none, an option is unknown or not positive, or the shape is malformed.
+    Raises ArgumentError: `robot` is not a robot, an option is unknown or not positive, or the shape is malformed.
 
     estimate: after the last sample.
     residual: (n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle.
@@ -437,8 +441,7 @@ class PayloadEstimator:
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             theta, covariance = self._present.mean[THETA], self._present.covariance[THETA, THETA]
-            known = theta, covariance, self.options.prior_std
-            of_shape = shape_problem(self.shape, *known) if self.shape is not None else ""
+            of_shape = shape_problem(self.shape, theta, covariance, self.options.prior_std) if self.shape else ""
             from_start, mass_std = self._last is None and pending is None, math.sqrt(covariance[0, 0])
             self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
@@ -607,8 +610,7 @@ class PayloadEstimator:
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded, _ = correct(self._opened(before), *row, np.ones(self.robot.n))
-        changed = 1.0 - math.exp(-hypotheses.CHANGES * (self._stamp - touch.onset))
-        odds = changed * math.exp(min(payload + self._possibility(before, loaded), 50.0))
+        odds = touch.changed(self._stamp) * math.exp(min(payload + self._possibility(before, loaded), 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = self._outlasted = None
@@ -659,8 +661,7 @@ class PayloadEstimator:
             other = (self._state if self._in_doubt or pending is None else pending.state).mean[-PARAMETERS:]
         elif touch is not None:  # it may also hide a change
             other, share = touch.loaded.mean[THETA], touch.probability
-            changed = 1.0 - math.exp(-hypotheses.CHANGES * (self._stamp - touch.onset))
-            covariance = covariance + changed * np.diag(self.options.prior_std**2)
+            covariance = covariance + touch.changed(self._stamp) * np.diag(self.options.prior_std**2)
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         flags = identifiable(estimate.vector, covariance, self.options)
         return replace(estimate, covariance=checks.read_only(covariance), identifiable=flags)

@@ -76,7 +76,7 @@ class McapFile:
     A recorder that was killed leaves neither index nor footer, and often half a chunk: everything is read up to the
     last whole message. A chunk whose checksum does not match is left out.
 
-    `topics` have the number of messages that can be read; `damage` says what was not read first, and why; or is empty.
+    `topics` have the number of messages that can be read; `damage` names the first part that was not read, and why.
     """
 
     def __init__(self, path: Path) -> None:

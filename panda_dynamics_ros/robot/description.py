@@ -196,7 +196,7 @@ class RobotDescription:
 
 
 def require_robot(robot: Any) -> Any:
-    """The robot. Raises ArgumentError: it is none, such as the name of one."""
+    """The robot itself. Raises ArgumentError: it is something else, such as the name of a robot."""
     if not isinstance(robot, RobotDescription):
         raise ArgumentError(f"robot: expected a robot, got {type(robot).__name__}; load_robot gives one by its name")
     return robot

@@ -128,7 +128,7 @@ class JointMapping:
 class ArmJoints:
     """Finds the arm's joints in a stream of messages, of which some may have other joints alone, such as a gripper's.
 
-    wanted, arm_prefix, by_scheme: the names, the prefix of the arm, and whether others do (`resolve_joint_names`).
+    wanted, arm_prefix, by_scheme: names, prefix of the arm, whether other names will do (`resolve_joint_names`).
     mapping: that of the arm; None until a message came which has all of its joints.
     """
 
