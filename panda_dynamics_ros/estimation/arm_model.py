@@ -5,7 +5,8 @@ The filtered torque that the description of the unloaded arm leaves unexplained 
 
     y = Y theta + d + A phi + e.
 
-theta    the payload (10,), a Gaussian prior of mean zero; constant but for changes (`hypotheses`).
+theta    the payload (10,) as the torques show it, (1 + g) times what is carried (g: common gain below), so that y is
+         linear; a Gaussian prior of mean zero; constant but for changes (`hypotheses`).
 phi      what the description has wrong for good, standard normal. Each column of A is a torque that the description
          would have to add, times how far arms of one type differ from it, one sigma:
 
@@ -13,8 +14,8 @@ phi      what the description has wrong for good, standard normal. Each column o
                  directions that move the torques most (principal components over the arm's range of motion)
     tilt         of the base, about its two horizontal axes: the change of the gravity torques
     delay        of the torque signal: minus the rate of gravity and dry friction
-    common gain  of all torques: what the description expects of the arm and of what it carries. A gain of the load
-                 cannot be told from its mass, so that it is learnt from the arm's own torques
+    common gain  of all torques: what the description expects of the arm. A gain of the load cannot be told from its
+                 mass, so that it is learnt from the arm's own torques
     offset       of each joint's torque: 1
     friction     dry, of each joint: s, which follows the way of the joint and is kept at rest (`dynamics.friction`)
     viscous      friction of each joint: dq
@@ -106,11 +107,10 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 
 
 @compiled
-def error_columns(filters, arm, load, pole, std, ratio, share, A):
+def error_columns(filters, arm, pole, std, ratio, share, A):
     """A (n, links + 4 + 5) from the filters of the terms, in place.
 
-    `arm` and `load` (n,) are the filtered torques of the description and of what is carried; all columns count `ratio`
-    and `share` (n,), but a residual map, which was learnt unloaded, does not know the load's.
+    `arm` (n,) are the filtered torques of the description; all columns count `ratio` and `share` (n,).
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 2
@@ -124,7 +124,7 @@ def error_columns(filters, arm, load, pole, std, ratio, share, A):
             A[i, shared + 1 + k] = second[i, delay + k]
         for k in range(A.shape[1]):
             A[i, k] *= ratio[i] * share[i]
-        A[i, shared - 1] = COMMON_GAIN * ratio[i] * (share[i] * arm[i] + load[i])
+        A[i, shared - 1] = COMMON_GAIN * ratio[i] * share[i] * arm[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +200,11 @@ class ErrorColumns:
         dt: float,
         sample: tuple[FloatArray, FloatArray, FloatArray],
         arm: FloatArray,
-        load: FloatArray,
         share: FloatArray,
     ) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one.
 
-        arm, load: (n,), N m, filtered torques of the description and of all that is carried. share: (n,), what a
-        residual map leaves of the errors.
+        arm: (n,), N m, filtered torques of the description. share: (n,), what a residual map leaves of the errors.
         """
         momentum, bias = self._terms
         error_terms(
@@ -214,7 +212,7 @@ class ErrorColumns:
         )
         hold = first_order_hold(self._pole, dt if self._started else 0.0)
         filter_step(momentum, bias, self._pole, hold, self._filters)
-        error_columns(self._filters, arm, load, self._pole, self._std, self._ratio, share, self.A)
+        error_columns(self._filters, arm, self._pole, self._std, self._ratio, share, self.A)
         self._started = True
         return self.A
 

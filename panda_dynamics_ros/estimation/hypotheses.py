@@ -273,24 +273,17 @@ class Change:
     misfit: float
     rise: float
 
-    def adopted(
-        self, payload_std: FloatArray, gain: tuple[int, float], first: int, tared: bool = False
-    ) -> tuple[GaussianState, bool]:  # fmt: skip
+    def adopted(self, payload_std: FloatArray, first: int, tared: bool = False) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
         what its release leaves. The least of them may be nothing, an empty hand. All answers count by their
         probability. The second result: whether it is rather one of the past, or nothing, than something new.
 
-        gain: place of the common gain g in the state, and its one sigma. It makes (1 + g) Y delta of a jump delta, so
-        that what was found is (1 + g) delta. tared: nothing is what was carried at a tare.
+        tared: nothing is what was carried at a tare.
         """
-        state, (k, sigma), past = self.state.copy(), gain, self.state.past(first)
+        state, past = self.state, self.state.past(first)
         before = slice(len(state.mean) - PARAMETERS, len(state.mean))
-        jump = state.mean[THETA] - state.mean[before]
-        state.mean[THETA] -= sigma * state.mean[k] * jump
-        state.covariance[THETA] -= sigma * np.outer(jump, state.covariance[k])
-        state.covariance[:, THETA] -= sigma * np.outer(state.covariance[:, k], jump)
         shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
         base = before if tared else past[0] if past else THETA if is_release else before
         mass = abs(state.mean[base.start]) if tared else state.mean[base.start]  # less than at the tare is possible
@@ -450,11 +443,12 @@ class ChangeDetector:
             jumps = alive[alive < self._sudden]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
         # A contact may load joints by any torques, as a sensor drifts: only what noise does not explain counts.
-        clear = (self._counted(slots[0], 0)[0] > EVIDENCE, self._counted(slots[1], 1)[1] > EVIDENCE)
-        if self.pending is None and not any(clear):
+        payload, touch = self._counted(slots[0], 0)[0], self._counted(slots[1], 1)[1]
+        if self.pending is None and max(payload, touch) < EVIDENCE:
             return None
         change = self._payload_change(int(slots[0]), state)
         possibility = self._possibility(change, least_mass)  # what was carried may have been estimated too low
+        clear = payload + possibility > EVIDENCE, touch > EVIDENCE
         lead += possibility + self._return(change)
         if possibility < -CLEAR and lead < CLEAR:
             lead = -math.inf

@@ -235,9 +235,11 @@ class PayloadEstimator:
             )
         self.reset()
         self._tare = memory.tare.copy()
-        self._state.mean[THETA], self._state.covariance[THETA, THETA] = memory.vector, memory.covariance
+        payload, P, (k, sigma) = memory.vector, self._state.covariance, self._gain
+        self._state.mean[THETA], P[THETA, THETA] = payload, memory.covariance + sigma**2 * np.outer(payload, payload)
+        P[THETA, k] = P[k, THETA] = sigma * payload  # as the torques of an unknown gain show it
         if arm is not None:
-            self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
+            self._state.mean[known], P[np.ix_(known, known)] = arm.mean, arm.covariance
             self._noise.ratio = arm.noise_ratio.copy()
         self.estimate = self._published(WAITING)
 
@@ -251,7 +253,8 @@ class PayloadEstimator:
         P = state.covariance[np.ix_(known, known)]
         P = 0.5 * (P + P.T)  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], P, self._noise.ratio)
-        return PayloadMemory(state.mean[THETA], P[THETA, THETA], self._tare, arm)
+        payload = self.carried(state)
+        return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), self._tare, arm)
 
     @property
     def arm_errors(self) -> ArmErrors:
@@ -269,7 +272,15 @@ class PayloadEstimator:
     @property
     def raw_mass(self) -> float:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
-        return float(self._present.mean[0])
+        return float(self.carried(self._present).mean[0])
+
+    def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
+        """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain."""
+        k, sigma = self._gain
+        shown = state.of(place, slice(k, k + 1))
+        payload, gain = shown.mean[:-1], 1.0 - sigma * shown.mean[-1]
+        slope = np.column_stack((gain * np.eye(PARAMETERS), -sigma * payload))
+        return GaussianState(gain * payload, slope @ shown.covariance @ slope.T)
 
     @property
     def counts(self) -> SampleCounts:
@@ -383,8 +394,7 @@ class PayloadEstimator:
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
-        load = Y @ (self._state.mean[THETA] + tare)
-        A = self._errors.step(dt, (q, dq, s), torque - y, load, noise.share)
+        A = self._errors.step(dt, (q, dq, s), torque - y, noise.share)
         decay, std, touch = noise.decay(max(motion, CREEP * dt), s), noise.std, self._touch
         if self._outlasted is not None:
             self._outlasted.untouched = predict(self._outlasted.untouched, decay, std)
@@ -435,15 +445,15 @@ class PayloadEstimator:
             event = self._look_at_touch(self._touch, dt, row) or event
         elif self._last is not None and self._detector.pending is None and self._stamp < flow_end:
             event = self._look_at_flow(self._last, dt) or event
-        carried = self._present.mean[THETA] + tare
-        self.residual = y - Y @ carried
+        self.residual = y - Y @ (self._present.mean[THETA] + tare)
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
-            theta, covariance = self._present.mean[THETA], self._present.covariance[THETA, THETA]
-            of_shape = shape_problem(self.shape, theta, covariance, self.options.prior_std) if self.shape else ""
-            from_start, mass_std = self._last is None and pending is None, math.sqrt(covariance[0, 0])
-            self._plausibility.evaluate(float(carried[0]), mass_std, from_start, self.arm_errors, of_shape)
+            theta = self.carried(self._present)
+            known = theta.mean, theta.covariance, self.options.prior_std
+            of_shape = shape_problem(self.shape, *known) if self.shape else ""
+            from_start, mass_std = self._last is None and pending is None, math.sqrt(theta.covariance[0, 0])
+            self._plausibility.evaluate(float(theta.mean[0] + tare[0]), mass_std, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
             self._body, status = ConsistentBody(), CHANGED
@@ -539,7 +549,7 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
 
     def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
-        return change.adopted(self.options.prior_std, self._gain, self._phi.stop, bool(self._tare.any()))
+        return change.adopted(self.options.prior_std, self._phi.stop, bool(self._tare.any()))
 
     def _return_to(self, state: GaussianState) -> None:
         """Go on from an earlier state: what has changed since then has not."""
@@ -642,7 +652,7 @@ class PayloadEstimator:
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         state, pending, last, touch = self._present, self._detector.pending, self._last, self._touch
-        theta = GaussianState(state.mean[THETA].copy(), state.covariance[THETA, THETA].copy())
+        theta = self.carried(state)
         is_from_start = last is None and pending is None and touch is None  # if there is any
         if is_from_start and theta.mean[0] > 0.0:
             # The interval stays that of a payload: one may have come unnoticed.
@@ -658,9 +668,10 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
-            other = (self._state if self._in_doubt or pending is None else pending.state).mean[-PARAMETERS:]
+            state = self._state if self._in_doubt or pending is None else pending.state
+            other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
         elif touch is not None:  # it may also hide a change
-            other, share = touch.loaded.mean[THETA], touch.probability
+            other, share = self.carried(touch.loaded).mean, touch.probability
             covariance = covariance + touch.changed(self._stamp) * np.diag(self.options.prior_std**2)
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         flags = identifiable(estimate.vector, covariance, self.options)

@@ -64,7 +64,8 @@ def _segments(
     for k in sorted(empty):
         state = state.conditioned(places[k], nothing)
     for k, place in enumerate(places):
-        mean, P = state.mean[place], state.covariance[place, place]
+        payload = estimator.carried(state, place)
+        mean, P = payload.mean, payload.covariance
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, sinusoids
+from motion import sinusoids
 
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import arm_model
@@ -26,15 +26,14 @@ def motion():
 
 @pytest.fixture(scope="module")
 def columns(panda, motion):
-    """A (N, n, shared + own) of the samples that are settled, and the arm's and the load's filtered torques."""
+    """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques."""
     errors, found = ErrorColumns(panda, POLE, RATIO), []
     s, _ = presliding_states(motion.q)
     arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
-    load = filtered(panda.payload_regressor(motion.q, motion.dq, motion.ddq) @ PAYLOAD.vector)
     for k in range(len(s)):
         sample = motion.q[k], motion.dq[k], s[k]
-        found.append(errors.step(DT, sample, arm[k], load[k], np.ones(7)).copy())
-    return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED], load[motion.stamp > SETTLED]
+        found.append(errors.step(DT, sample, arm[k], np.ones(7)).copy())
+    return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED]
 
 
 def filtered(x):
@@ -86,7 +85,7 @@ def test_directions_are_one_sigma_of_mass_centre_and_shape(panda, rng):
 
 
 def test_tilt_delay_and_common_gain(panda, motion, columns):
-    A, arm, load = columns
+    A, arm = columns
     first, g = error_directions(panda).shape[1], np.linalg.norm(panda.gravity)
     for axis in (0, 1):
 
@@ -104,12 +103,12 @@ def test_tilt_delay_and_common_gain(panda, motion, columns):
 
     # Dry friction turns between two samples: half of one, w dt / 2, of a pulse of some 0.03 N m.
     assert_columns(A[:, :, first + 2], difference(motion, late), atol=1e-3)
-    assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * (arm + load))
+    assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * arm)
 
 
 def test_errors_of_each_joint(panda, motion, columns):
     """Friction with its memory is that of the joints' way; `soft` is what a function of the velocity has beside it."""
-    A, _, _ = columns
+    A, _ = columns
     f, (s, _) = panda.friction, presliding_states(motion.q)
     dry = f.coulomb + 0.5 * f.amplitude
     memory = panda.friction_torques(motion.dq, s) + f.amplitude * (
@@ -128,22 +127,18 @@ def test_errors_of_each_joint(panda, motion, columns):
         assert_columns(own[:, :, k], filtered(signal)[motion.stamp > SETTLED])
 
 
-def test_a_residual_map_leaves_a_share_of_the_arm_and_all_of_the_load(panda, motion):
-    whole, part, s = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE), np.ones(7)
-    arm, load, sample = np.arange(7.0), np.ones(7), (motion.q[0], motion.dq[0], s)
-    A = whole.step(DT, sample, arm, load, np.ones(7))
-    B = part.step(DT, sample, arm, load, np.full(7, 0.25))
-    gain = whole.common_gain[0]
-    rest = np.arange(A.shape[1]) != gain
-    np.testing.assert_allclose(B[:, rest], 0.25 * A[:, rest], rtol=1e-14)
-    np.testing.assert_allclose(B[:, gain], arm_model.COMMON_GAIN * (0.25 * arm + load), rtol=1e-14)
+def test_a_residual_map_leaves_a_share(panda, motion):
+    whole, part = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE)
+    arm, sample = np.arange(7.0), (motion.q[0], motion.dq[0], np.ones(7))
+    A = whole.step(DT, sample, arm, np.ones(7))
+    np.testing.assert_allclose(part.step(DT, sample, arm, np.full(7, 0.25)), 0.25 * A, rtol=1e-14)
 
 
 def test_the_torque_of_errors(panda, motion, rng):
     """A phi, from the columns that are shared and those of each joint."""
     errors = ErrorColumns(panda, POLE, RATIO)
     phi, ones = rng.normal(size=errors.size), np.ones(7)
-    A = errors.step(DT, (motion.q[0], motion.dq[0], ones), ones, ones, ones)
+    A = errors.step(DT, (motion.q[0], motion.dq[0], ones), ones, ones)
     own = np.kron(np.eye(7), np.ones(OWN)) * np.tile(A[:, errors.shared :], 7)
     np.testing.assert_allclose(errors.torque(phi), np.hstack((A[:, : errors.shared], own)) @ phi, rtol=1e-12)
 

@@ -116,19 +116,10 @@ def test_evidence_counts_less_where_nothing_explains_the_innovations():
     assert hypotheses.tempered(15.0, loud)[0] == pytest.approx(15.0 * share, rel=0.02)
 
 
-GAIN = 10 + N + SHARED - 1, 0.015
-"""Place of the common gain in the state, and its one sigma."""
-
-
 def a_change(kind, mean, P):
-    """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries, and
-    the joint Gaussian in which what was found is (1 + g) delta, to first order."""
-    size, (k, sigma), T = len(mean) - 10, GAIN, np.eye(len(mean))
-    change = hypotheses.Change(kind, 0.5, np.ones(10), GaussianState(mean, P).copy(), 0.1, False)
-    T[THETA, k] -= sigma * (mean[THETA] - mean[size:])
-    moved = mean.copy()
-    moved[THETA] -= sigma * mean[k] * (mean[THETA] - mean[size:])
-    return change, GaussianState(moved, T @ P @ T.T)
+    """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries."""
+    whole = GaussianState(mean, P)
+    return hypotheses.Change(kind, 0.5, np.ones(10), whole.copy(), 0.1, False), whole
 
 
 def joint_gaussian(rng, size):
@@ -158,7 +149,7 @@ def test_a_first_pick_is_adopted_with_both_answers_of_what_was_carried(rng, befo
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
     expected = whole.mixed(whole.conditioned(slice(size, size + 10), least), empty)
-    found, is_past = change.adopted(PAYLOAD_STD, GAIN, size)
+    found, is_past = change.adopted(PAYLOAD_STD, size)
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
     assert {0.0: empty > 0.99, 0.1: 0.5 < empty < 0.999, 0.5: empty < 1e-6}[before]
@@ -179,7 +170,7 @@ def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng
     mean[THETA] = hand + off * PAYLOAD_STD / PAYLOAD_STD[0]
     mean[size:] = 2.0 * hand
     change, whole = a_change("release", mean, P)
-    found, is_past = change.adopted(PAYLOAD_STD, GAIN, first)
+    found, is_past = change.adopted(PAYLOAD_STD, first)
     T, shares = np.eye(10, size + 10) - np.eye(10, size + 10, first), PAYLOAD_STD / PAYLOAD_STD[0]
     difference, covariance = ((T @ whole.mean) / shares)[:4], T @ whole.covariance @ T.T / np.outer(shares, shares)
     density = multivariate_normal(difference, covariance[:4, :4] + hypotheses.NOTHING**2 * np.eye(4)).pdf(np.zeros(4))
@@ -205,7 +196,7 @@ def test_a_release_that_leaves_an_empty_hand_is_told_by_the_mass(rng):
             mean[place] = hand
         mean[1], mean[size] = 0.1, hand + 1.0
         change, _ = a_change("release", mean, P)
-        adopted[hand] = change.adopted(PAYLOAD_STD, GAIN, first)[1]
+        adopted[hand] = change.adopted(PAYLOAD_STD, first)[1]
     assert adopted == {0.0: True, 0.7: False}
 
 
@@ -214,7 +205,7 @@ def test_a_pick_does_not_leave_the_least_of_all(rng):
     first, std = 10 + N + ERRORS, 0.09 * PAYLOAD_STD / PAYLOAD_STD[0]
     mean, P = np.zeros(first + 20), np.diag(np.r_[std, np.ones(first - 10), 0.1 * std, std] ** 2)
     mean[0], P[:10, -10:], P[-10:, :10] = 0.2, 0.9 * np.diag(std**2), 0.9 * np.diag(std**2)
-    assert a_change("pick", mean, P)[0].adopted(PAYLOAD_STD, GAIN, first)[0].mean[0] == pytest.approx(0.2, abs=0.03)
+    assert a_change("pick", mean, P)[0].adopted(PAYLOAD_STD, first)[0].mean[0] == pytest.approx(0.2, abs=0.03)
 
 
 def test_a_mixture_has_the_moments_of_both(rng):
