@@ -182,9 +182,9 @@ def write_plan(robot: RobotModel, motion: Callable[..., Any], duration: float, p
     return {
         "robot": robot.name,
         "duration_s": duration,
-        "start": q[0].tolist(),
-        "lowest": q.min(axis=0).tolist(),
-        "highest": q.max(axis=0).tolist(),
+        "start": (q[0].round(9) + 0.0).tolist(),  # no -2.8e-17, and no -0
+        "lowest": (q.min(axis=0).round(9) + 0.0).tolist(),
+        "highest": (q.max(axis=0).round(9) + 0.0).tolist(),
         "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
         "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
         "files": [str(file) for file in files],
