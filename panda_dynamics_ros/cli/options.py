@@ -54,7 +54,7 @@ def output(default: str, metavar: str = "DIR", words: str = "folder for the resu
 
 
 ARM = [
-    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)"),
+    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none; of live: that of Desk)"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
     option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
@@ -79,8 +79,7 @@ JSON = flag("--json", "print the result for a program: JSON and nothing else")
 OVERWRITE = flag("--overwrite", "replace what exists")
 SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
 ROBOT: Options = [option("--robot", ROBOTS), {"description of the arm": ARM}]
-ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]
-"""The arm, as an option or as the argument `robot`, and the options of its description."""
+ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]  # not as an option
 
 
 def add(parser: argparse._ActionsContainer, options: Options) -> None:
