@@ -27,7 +27,7 @@ help:
 	@echo "make bench             speed beside Pinocchio from Python: batches, single states, the whole estimator"
 	@echo "make bench-payload     accuracy of the payload estimator beside baselines (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-unfamiliar  payloads on arms that differ from their model (BENCH_ARGS=--quick for minutes)"
-	@echo "make bench-cycle       pick-and-place cycles on arms whose friction stays at rest (BENCH_ARGS=--quick for minutes)"
+	@echo "make bench-cycle       pick-and-place cycles on arms whose dry friction keeps its value at rest (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-contact     contacts: delay, false alarms, links (BENCH_ARGS=--quick for minutes)"
 	@echo "make bench-datasets    thousands of recordings as one table: throughput, and what large data sets would cost"
 	@echo "make bench-1khz        both nodes at 1 kHz for 10 minutes: losses, latencies, CPU, memory (BENCH_ARGS='--minutes 1')"

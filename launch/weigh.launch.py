@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighs a payload: beside the simulated arm by itself, on a robot run by run (docs/weigh.md).
 
+panda-dynamics weigh --plan
 ros2 launch panda_dynamics_ros weigh.launch.py payload_mass:=0.5
 
 With `simulated:=false` no arm is started; `trajectory_topic` is that of its joint_trajectory_controller. The launch

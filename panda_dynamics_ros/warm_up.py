@@ -63,14 +63,14 @@ def _simulated_panda(robot: RobotModel) -> None:
 
 NODES: dict[str, Callable[[RobotModel], object]] = {
     "simulated_panda": _simulated_panda,
-    "answers": lambda robot: robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n)),
+    "torques_and_pose": lambda robot: robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n)),
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,
 }
 """What each node runs before it is ready. Each needs what is compiled for those before it, but for the simulation.
 
-`answers` is what `dynamics` and `suite` run before they publish gravity and Coriolis torques and the pose.
+`torques_and_pose` is what `dynamics` and `suite` run before they publish gravity and Coriolis torques and the pose.
 """
 FEW_COLLECTIONS = 50_000  # objects between two garbage collections: the usual 700 take a tenth of the compiler's time
 

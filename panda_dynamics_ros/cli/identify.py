@@ -25,7 +25,7 @@ OPTIONS = [
     options.output("my_panda.yaml", "FILE", "the robot file"),
     options.flag("--residual-map", "also learn what the result leaves unexplained, in a file beside FILE"),
     options.option("--validate", "recordings to predict, not to fit", nargs="+", default=[], metavar="DATA"),
-    options.option("--report", "folder for pictures of torques that are not predicted", type=Path, metavar="DIR"),
+    options.option("--report", "folder for pictures of the torques that the models leave", type=Path, metavar="DIR"),
     options.flag("--force", "write the result even if it is implausible"),
 ]
 

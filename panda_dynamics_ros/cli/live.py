@@ -28,7 +28,8 @@ EXAMPLES = "panda-dynamics live 172.16.0.2 --record run.csv --seconds 60"
 BINDING = "Python binding of libfranka (default: those installed, in turn)"
 OPTIONS = [
     options.option("ip", "the robot's address or host name", metavar="IP"),
-    *options.ROBOT,
+    options.option("--robot", options.ROBOTS.replace("default: panda", "default: the connected one")),
+    options.ROBOT[1],
     options.option("--binding", BINDING, choices=(AUTO, *BINDINGS), default=AUTO),
     options.option("--seconds", "end after this time (default: with Ctrl-C)", type=float, metavar="S"),
     options.option("--record", "record to a CSV file, which replay reads", metavar="FILE"),

@@ -54,23 +54,23 @@ def output(default: str, metavar: str = "DIR", words: str = "folder for the resu
 
 
 ARM = [
-    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none)"),
+    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none; of live: that of Desk)"),
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
-    option("--friction", "none: of a simulator without it", choices=("published", "none"), default="published"),
+    option("--friction", "none: for a simulator without friction", choices=("published", "none"), default="published"),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
     three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
-    option("--effort", "what the effort is (default: what the arm's file says, or measured)", choices=EFFORT_KINDS),
+    option("--effort", "what the effort is (default: as in the arm's file, or measured)", choices=EFFORT_KINDS),
     option("--motor-constants", "of each joint, N m/A, for --effort current", type=float, nargs="+", metavar="K"),
-    option("--rotor-inertia", "at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
+    option("--rotor-inertia", "rotors at the joints, kg m^2, for all but measured", type=float, nargs="+", metavar="B"),
 ]
-COLUMNS = option("--columns", 'of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
+COLUMNS = option("--columns", 'columns of a table, as "t=time:ms q=pos_# dq=vel_#:deg tau=torque_#"', metavar="MAP")
 RECORDING = [
     COLUMNS,
     option("--topic", "topic of the joint states, if a recording has several"),
     option("--arm-prefix", "how the joints' names begin, if there are several arms", default="", metavar="PREFIX"),
 ]
-COM = three("--payload-com", (0.02, -0.015, 0.06), ("X", "Y", "Z"), "m, flange frame (default: 0.02 -0.015 0.06)")
+COM = three("--payload-com", (0.02, -0.015, 0.06), ("X", "Y", "Z"), "CoM, m, flange frame (default: 0.02 -0.015 0.06)")
 VIEW = [
     flag("--view", "show the run in a web page (needs viser); Ctrl-C ends it"),
     number("--port", 8080, "PORT", "port of the web page on this machine"),
@@ -79,8 +79,7 @@ JSON = flag("--json", "print the result for a program: JSON and nothing else")
 OVERWRITE = flag("--overwrite", "replace what exists")
 SHAPE = 'shape of the payloads, lengths in m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"'
 ROBOT: Options = [option("--robot", ROBOTS), {"description of the arm": ARM}]
-ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]
-"""The arm, as an option or as the argument `robot`, and the options of its description."""
+ROBOT_ARGUMENT: Options = [option("robot", ROBOTS, nargs="?", metavar="ROBOT"), *ROBOT[1:]]  # not as an option
 
 
 def add(parser: argparse._ActionsContainer, options: Options) -> None:
@@ -182,9 +181,9 @@ def write_plan(robot: RobotModel, motion: Callable[..., Any], duration: float, p
     return {
         "robot": robot.name,
         "duration_s": duration,
-        "start": q[0].tolist(),
-        "lowest": q.min(axis=0).tolist(),
-        "highest": q.max(axis=0).tolist(),
+        "start": (q[0].round(9) + 0.0).tolist(),  # no -2.8e-17, and no -0
+        "lowest": (q.min(axis=0).round(9) + 0.0).tolist(),
+        "highest": (q.max(axis=0).round(9) + 0.0).tolist(),
         "velocity_share": (np.abs(dq).max(axis=0) / robot.limits.velocity).tolist(),
         "acceleration_share": (np.abs(ddq).max(axis=0) / robot.limits.acceleration).tolist(),
         "files": [str(file) for file in files],

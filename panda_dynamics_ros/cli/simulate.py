@@ -19,8 +19,8 @@ OPTIONS = [
     options.number("--repeat", 2, "N", "periods of the motion"),
     options.number("--payload-mass", 0.0, "KG", "carry a cube of 10 cm with this mass"),
     options.COM,
-    options.number("--seed", 0, "N", "number of the simulated arm"),
-    options.number("--take", 1, "N", "number of the noise"),
+    options.number("--seed", 0, "N", "seed of the simulated arm"),
+    options.number("--take", 1, "N", "seed of the noise: another run of the same arm"),
     options.output("recording", "DIR", "the rosbag2 folder"),
     options.OVERWRITE,
 ]

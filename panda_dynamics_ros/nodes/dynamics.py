@@ -85,4 +85,4 @@ class DynamicsNode(Node):
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_node(DynamicsNode, kernels="answers"))
+    raise SystemExit(run_node(DynamicsNode, kernels="torques_and_pose"))

@@ -36,16 +36,16 @@ UNSET = [0.0]
 OF_ARM: dict[str, tuple[Any, str]] = {
     "end_effector": ("none", "End effector that is part of the arm, not payload: none, hand, or a YAML file."),
     "base": ("", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
-    "tip": ("", "Link of such a file where the chain ends; empty: the flange or the last link."),
-    "friction": ("published", "Joint friction: published, or none, of simulators without any."),
+    "tip": ("", "Link of a URDF or MJCF file where the chain ends; empty: the flange or the last link."),
+    "friction": ("published", "Joint friction: published, or none for a simulator without it."),
     "mounting": (UNSET, "Roll, pitch and yaw of the base, rad; [0.0]: upright."),
     "gravity": (UNSET, "Gravity in the frame of mounting, m/s^2; [0.0]: the description's."),
 }
 EFFORTS = f"What the joint states have as effort: {', '.join(EFFORT_KINDS)}; empty: the description's, or {MEASURED}."
-ROTORS = "At each joint, kg m^2, which efforts other than measured contain; [0.0]: the description's."
+ROTORS = "Rotor inertia at each joint, kg m^2, for efforts other than measured; [0.0]: the description's."
 OF_EFFORT: dict[str, tuple[Any, str]] = {
     "effort": ("", EFFORTS),
-    "motor_constants": (UNSET, "Of effort current: N m/A, for each joint; [0.0]: the description's."),
+    "motor_constants": (UNSET, "For effort current: N m/A of each joint; [0.0]: the description's."),
     "rotor_inertia": (UNSET, ROTORS),
 }
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()

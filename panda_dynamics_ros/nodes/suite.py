@@ -27,4 +27,4 @@ def make_nodes() -> tuple[DynamicsNode, PayloadEstimatorNode]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_node(make_nodes, kernels="answers"))
+    raise SystemExit(run_node(make_nodes, kernels="torques_and_pose"))

@@ -11,6 +11,7 @@ import pytest
 from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.reporting.summary import franka_loads
 
 HOST = host(0)
@@ -84,3 +85,14 @@ def test_ctrl_c_ends_it_with_its_table(robot, tmp_path):
     assert "load that Franka has" in text
     assert "0.500 kg at 10.0  20.0  30.0 mm" in text
     assert "user_stopped" in text
+
+
+def test_the_help_names_the_defaults_of_a_connected_robot(capsys):
+    """`live` asks the robot what it is, and what is mounted; other commands take a panda without a hand."""
+    helps = {}
+    for command in ("live", "replay"):
+        assert main([command, "--help"]) == 0
+        helps[command] = " ".join(capsys.readouterr().out.split())
+    assert "(default: the connected one)" in helps["live"]
+    assert "(default: panda)" not in helps["live"]
+    assert "(default: panda)" in helps["replay"]

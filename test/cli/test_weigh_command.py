@@ -94,6 +94,7 @@ def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, answer):
         np.testing.assert_allclose(point["positions"], start, atol=1e-6)
         np.testing.assert_allclose(point["velocities"], 0.0, atol=1e-6)
     assert last["time_from_start"]["sec"] == int(summary["duration_s"])
+    assert summary["start"] == start  # as it was stated, without what sums of sines round to (-2.8e-17)
     assert max(summary["velocity_share"]) < 0.7
 
 

@@ -54,7 +54,7 @@ for node in ("dynamics", "payload_estimator"):
     if os.fork():
         os.wait()
         continue
-    begin(*(["answers"] if node == "dynamics" else []), node)
+    begin(*(["torques_and_pose"] if node == "dynamics" else []), node)
     monitor = ArmMonitor(robot)
     payload = node == "payload_estimator"
     parts = (map(np.array, zip(*samples[k : k + 10])) for k in range(0, 9000, 10))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends gravity plus Coriolis torques of one joint state as effort commands, and nothing while they are old.
 //
-//   ros2 run torque_listener_cpp torque_listener --ros-args -r joint_states:=franka/joint_states
+//   ros2 run torque_listener_cpp torque_listener --ros-args -r torque_listener/commands:=effort_controller/commands
+//
+// For a simulator that adds no gravity itself. A real Franka does: these commands would lift its arm.
 
 #include <memory>
 #include <vector>
