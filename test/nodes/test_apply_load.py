@@ -42,6 +42,7 @@ def test_a_converged_estimate_is_fit_unless_the_arm_is_touched():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"problem": "samples contradict it"}, "the estimate is not plausible (samples contradict it)"),
         ({"vector": np.zeros(10)}, "no payload is found"),
         ({"status": UNDECIDED}, "a weight or a steady push: move the arm"),
         ({"vector": 3.5 * BODY.vector}, "3.50 kg are more than the arm carries"),

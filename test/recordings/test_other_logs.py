@@ -170,6 +170,15 @@ def test_velocities_that_are_not_recorded_are_differences_of_positions(tmp_path)
         load_dataset(path, "panda", columns="t=timestamp q=observation.state dq=dq tau=observation.effort")
 
 
+def test_noise_of_positions_is_not_multiplied_by_a_fast_rate(tmp_path, rng):
+    """Independent noise of 10 urad at 1 kHz: its differences over 10 ms, 7000 of them, have sqrt(2) of it per 10 ms."""
+    q = 1e-5 * rng.standard_normal((1000, 7))
+    np.savez(tmp_path / "log.npz", t=1e-3 * np.arange(1000), q=q, tau=np.ones((1000, 7)))
+    with pytest.warns(RecordingWarning, match="there are no velocities"):
+        data = load_dataset(tmp_path / "log.npz")
+    assert data.dq[5:-5].std() == pytest.approx(np.sqrt(2.0) * 1e-3, rel=0.05)
+
+
 def test_episodes_follow_each_other(tmp_path):
     path = lerobot(tmp_path / "log.parquet", 3)
     with pytest.warns(RecordingWarning, match="3 episodes follow each other with pauses of 1 s"):
