@@ -256,6 +256,7 @@ def test_links_without_inertial_are_named(tmp_path):
         ('axis xyz="0.0 0.0 1.0"', 'axis xyz="0 0 0"', "joint to_b: axis: expected a direction, got [0.0, 0.0, 0.0]"),
         ('limit lower="-2.0"', 'limits lower="-2.0"', "joint to_b: limit: velocity: expected a number, got ''"),
         ('lower="-2.0"', 'lower="2.0"', "limits.lower: expected values below limits.upper [2.0], got [2.0]"),
+        ('type="revolute"', "", "joint to_b: expected the attribute type, got name"),
         ('velocity="3.0"', 'velocity="-1"', "limits.velocity: expected positive numbers, got [-1.0]"),
         (
             "</joint>",
