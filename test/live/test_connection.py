@@ -90,10 +90,7 @@ def test_a_robot_that_is_not_there(address, kind, monkeypatch):
 
 
 def test_a_robot_that_does_not_answer(monkeypatch):
-    """A listening port whose queue is full does not answer, as a robot that is switched off does not.
-
-    The system says so: libfranka would wait for a minute for a robot that is off.
-    """
+    """As a listening port whose queue is full. The system says so: libfranka would wait for one that is off."""
     monkeypatch.setattr(module, "_candidates", lambda binding: ["pylibfranka"])
     monkeypatch.setattr(module, "TIMEOUT", 0.5)
     with socket.socket() as server:

@@ -142,7 +142,6 @@ def test_a_load_that_the_robot_takes(robot, service, probe):
         (monitor_of(replace(FIT, **less_certain(0, 0.15))), "the mass has not converged"),
         (monitor_of(FIT, SimpleNamespace(lasts=True)), "a contact lasts"),
     ],
-    ids=["uncertain", "touched"],
 )
 def test_an_estimate_that_is_unfit_is_not_sent(monitor, words, robot, service, probe):
     robot(True)

@@ -12,7 +12,6 @@ from panda_dynamics_ros.estimation.estimate import TOUCHED, com_covariance
 from panda_dynamics_ros.reporting.scene import (
     ARROW,
     BOX,
-    COM_DENSITY,
     ELLIPSOID_95,
     JOINT,
     SHARE_COLOURS,
@@ -76,12 +75,6 @@ def test_a_drive_is_green_at_rest_and_red_near_the_torque_limit_whatever_the_sig
     # Joints 1 and 3 turn about the links before them, 0.333 and 0.316 m long, and have their drives in the middle.
     heights = [drive.T[2, 3] for drive in drives]
     np.testing.assert_allclose(heights, [-0.1665, 0.0, -0.158, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
-
-
-def test_a_ball_has_its_links_mass(panda):
-    balls = of_layer(arm_scene(panda, Q), "com")
-    masses = [COM_DENSITY * np.pi / 6.0 * np.prod(ball.size) for ball in balls]
-    np.testing.assert_allclose(masses, [link.mass for link in panda.links], rtol=1e-12)
 
 
 def test_payload_and_equivalent_box_are_where_the_payload_is(panda):
