@@ -120,9 +120,7 @@ def python_command(module: str, *arguments: str) -> list[str]:
     """
     here = Path.cwd()
     path = [entry for entry in sys.path if entry and (Path(entry).resolve() != here or here == _ROOT)]
-    if str(_ROOT) not in path:
-        path.append(str(_ROOT))
-    start = f"import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
+    start = f"import sys; sys.path[:] = {[*path, str(_ROOT)]!r}; from {module} import main; sys.exit(main())"
     return [sys.executable, "-I", "-c", start, *arguments]
 
 

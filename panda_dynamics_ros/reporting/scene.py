@@ -40,7 +40,7 @@ SHARE_COLOURS = np.array([[0.25, 0.70, 0.35], [0.95, 0.70, 0.15], [0.85, 0.15, 0
 BASE_RADIUS, FLANGE_RADIUS, THICKEST, THINNEST = 0.075, 0.046, 0.058, 0.04  # m
 SHORTEST = 0.02  # m: frames nearer to each other have no link drawn between them
 IN_LINE = 0.99  # cosine: a Panda's forearm, at 0.98, leads past joint 5's axis by 8 cm
-COM_DENSITY = 6000.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
+COM_DENSITY = 11_700.0  # kg/m^3: a ball of it as heavy as the heaviest link fits into the link
 SMALLEST, LARGEST = 0.005, 0.5  # m, of a payload's shapes
 ELLIPSOID_95 = 2.795  # sqrt of the 95 % quantile of chi squared with 3 degrees of freedom
 MOMENTS = [4, 7, 9]  # Ixx, Iyy, Izz in the inertial vector
@@ -130,7 +130,7 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
             primitives.append(_round(f"arm/{frame}", frame, along(end, 0.5 * (start + end)), LINK, radius, length))
     for i, link in enumerate(robot.links, start=1):
         if link.mass > 0.0:
-            size = np.full(3, 1.6 * (3.0 * link.mass / (4.0 * np.pi * COM_DENSITY)) ** (1.0 / 3.0))
+            size = np.full(3, (6.0 * link.mass / (np.pi * COM_DENSITY)) ** (1.0 / 3.0))
             primitives.append(Primitive(f"com/link{i}", f"joint{i}", translation(link.com), COM, ELLIPSOID, size))
     for name, axis, colour in zip("xyz", np.eye(3), AXES, strict=True):
         primitives.append(_arrow(f"ee/{name}", "ee", along(axis, np.zeros(3)), colour, 0.08, 0.008))

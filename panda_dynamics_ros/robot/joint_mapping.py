@@ -106,7 +106,7 @@ class JointMapping:
             if not np.isfinite(sample[field, joint]):
                 raise SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
             raise SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", "implausible")
-        if not np.vdot(sample[2], sample[2]) and not sample[2].any():
+        if not np.vdot(sample[2], sample[2]):
             raise SampleError(
                 "effort: expected measured torques, got zero for every joint "
                 "(torque sensing is off, or the topic comes without effort)",

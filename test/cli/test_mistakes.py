@@ -31,6 +31,7 @@ MISTAKES = [
     ("export --output .", ".: expected a file to replace, got none"),
     ("identify log.csv --output mine.txt", "--output: expected a name that ends in .yaml"),
     ("inertia --q 1 2", "--q: expected shape (7,), got (2,)"),
+    ("inertia --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero"),
     ("inertia pandas", "robot: expected one of fr3, panda, panda_ledezma or a path to"),
     ("inertia --end-effector foot", "end_effector: expected one of none, hand or a path to"),
     ("pose", "one of the arguments --from --q is required"),

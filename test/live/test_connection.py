@@ -2,11 +2,15 @@
 """Which binding connects, what each failure says, and connections that are lost."""
 
 import itertools
+import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from franka_servers import fr3, host, needs, panda
+from waiting import PATIENCE
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import live as module
@@ -86,7 +90,7 @@ def test_a_robot_that_is_not_there(address, kind, monkeypatch):
 
 
 def test_a_robot_that_does_not_answer(monkeypatch):
-    """A listening port whose queue is full does not answer, as a robot that is switched off does not."""
+    """As a listening port whose queue is full. The system says so: libfranka would wait for one that is off."""
     monkeypatch.setattr(module, "_candidates", lambda binding: ["pylibfranka"])
     monkeypatch.setattr(module, "TIMEOUT", 0.5)
     with socket.socket() as server:
@@ -97,7 +101,7 @@ def test_a_robot_that_does_not_answer(monkeypatch):
         for each in waiting:
             each.setblocking(False)
             each.connect_ex((HOST, module.PORT))
-        with pytest.raises(ConnectionFailedError, match="the robot does not answer") as caught:
+        with pytest.raises(ConnectionFailedError, match=r"the robot does not answer.* \(timed out\)$") as caught:
             FrankaConnection(HOST)
         for each in waiting:
             each.close()
@@ -108,8 +112,36 @@ def test_without_any_binding(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'panda_dynamics_ros\[fr3\]'"):
         FrankaConnection(HOST)
-    with pytest.raises(MissingDependencyError, match="panda-python"):
+    with pytest.raises(MissingDependencyError, match=r"\(that is panda-python\)"):
         FrankaConnection(HOST, "panda-python")
+
+
+def test_a_binding_that_cannot_be_loaded(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("raise ImportError('libfranka.so is missing')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(module.BINDINGS, "broken", "broken")
+    words = "broken: expected a binding that loads, got: libfranka.so is missing"
+    with socket.create_server((HOST, module.PORT)), pytest.raises(MissingDependencyError, match=words):
+        FrankaConnection(HOST, "broken")
+
+
+def test_ctrl_c_ends_a_program_that_waits_for_the_robot():
+    """One that takes the connection and says nothing: Python's own handlers would not run before it does."""
+    needs("pylibfranka")
+    program = "import sys; from panda_dynamics_ros.live import FrankaConnection; FrankaConnection(*sys.argv[1:])"
+    with socket.create_server((HOST, module.PORT)) as server:
+        server.settimeout(PATIENCE)
+        process = subprocess.Popen([sys.executable, "-c", program, HOST, "pylibfranka"])
+        try:
+            server.accept()[0].close()  # whether there is a robot
+            robot, _ = server.accept()
+            robot.recv(1)  # the binding's question
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == -signal.SIGINT
+            robot.close()
+        finally:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.parametrize(("address", "binding"), [("", "auto"), ("127.0.0.1", "libfranka")])

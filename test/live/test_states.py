@@ -137,6 +137,7 @@ def test_a_malformed_state_is_refused(change, words):
         ({"I_load": [0.0] * 6}, "load", r"state\.I_load: expected shape \(9,\), got \(6,\)"),
         ({"F_x_Cload": [0.0] * 2}, "load", r"state\.F_x_Cload: expected shape \(3,\), got \(2,\)"),
         ({"m_load": "much"}, "load", r"state\.m_load: expected an array of real numbers, got 'much'"),
+        ({}, "T_flange_ee", "state: expected a libfranka RobotState, got SimpleNamespace without F_T_EE"),
     ],
 )
 def test_a_malformed_pose_or_load_is_refused(change, asked, words):

@@ -42,12 +42,14 @@ def test_a_converged_estimate_is_fit_unless_the_arm_is_touched():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"problem": "samples contradict it"}, "the estimate is not plausible (samples contradict it)"),
         ({"vector": np.zeros(10)}, "no payload is found"),
         ({"status": UNDECIDED}, "a weight or a steady push: move the arm"),
         ({"vector": 3.5 * BODY.vector}, "3.50 kg are more than the arm carries"),
         (less_certain(0, 0.15), "the mass has not converged (standard deviation 0.150 kg"),
         (less_certain(3, 0.2), "the centre of mass is not known"),
         ({"identifiable": np.array([True, True, True, False] + [False] * 6)}, "not identifiable yet: z"),
+        ({"vector": np.concatenate([BODY.vector[:9], [1.0]])}, "no body that can exist"),
     ],
 )
 def test_what_is_missing_is_named(change, words):
@@ -108,9 +110,9 @@ def robot(probe, monkeypatch, request):
     node.destroy_node()
 
 
-def monitor_of(estimate: PayloadEstimate) -> Any:
+def monitor_of(estimate: PayloadEstimate, contact: Any = None) -> Any:
     """What the service reads of an ArmMonitor."""
-    estimator, detector = SimpleNamespace(estimate=estimate), SimpleNamespace(contact=None)
+    estimator, detector = SimpleNamespace(estimate=estimate), SimpleNamespace(contact=contact)
     return SimpleNamespace(payload_estimator=estimator, contact_detector=detector)
 
 
@@ -134,12 +136,19 @@ def test_a_load_that_the_robot_takes(robot, service, probe):
     assert load["load_inertia"] == pytest.approx(BODY.inertia.T.ravel())
 
 
-def test_an_estimate_that_is_unfit_is_not_sent(robot, service, probe):
+@pytest.mark.parametrize(
+    ("monitor", "words"),
+    [
+        (monitor_of(replace(FIT, **less_certain(0, 0.15))), "the mass has not converged"),
+        (monitor_of(FIT, SimpleNamespace(lasts=True)), "a contact lasts"),
+    ],
+)
+def test_an_estimate_that_is_unfit_is_not_sent(monitor, words, robot, service, probe):
     robot(True)
-    service._monitor = monitor_of(replace(FIT, **less_certain(0, 0.15)))
+    service._monitor = monitor
     answer = probe.call(Trigger, "estimator/apply_load")
     assert not answer.success
-    assert answer.message.startswith("not sent: the mass has not converged")
+    assert answer.message.startswith(f"not sent: {words}")
     assert not SENT
 
 

@@ -16,7 +16,7 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.nodes.conversions import numbers_of
 from panda_dynamics_ros.nodes.markers import SceneMarkers, marker_of, readable
 from panda_dynamics_ros.pose import pose_to_matrix
-from panda_dynamics_ros.reporting.scene import Scene, arm_scene, wrench_primitives
+from panda_dynamics_ros.reporting.scene import COM_DENSITY, Scene, arm_scene, wrench_primitives
 
 # One sum and product of doubles more or less than in the library's own transform.
 EXACT = 1e-12
@@ -51,16 +51,15 @@ def test_all_are_in_the_base_frame_with_the_samples_stamp(markers, script):
 
 
 def test_links_centres_of_mass_are_where_they_are(markers, script, panda):
-    """In the order of the links; a ball's volume goes with the link's mass."""
+    """In the order of the links; a ball has the link's mass."""
     balls = [marker for marker in markers if marker.ns == "com"]
     q = script.motion.q[SAMPLE]
     poses = [panda.pose(q, f"joint{i + 1}") for i in range(7)]
     expected = [T[:3, :3] @ link.com + T[:3, 3] for T, link in zip(poses, panda.links, strict=True)]
     found = [[getattr(ball.pose.position, axis) for axis in "xyz"] for ball in balls]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=EXACT)
-    volumes = np.array([ball.scale.x**3 for ball in balls])
-    masses = np.array([link.mass for link in panda.links])
-    np.testing.assert_allclose(volumes / volumes[0], masses / masses[0], rtol=1e-9)
+    masses = [COM_DENSITY * np.pi / 6.0 * ball.scale.x**3 for ball in balls]
+    np.testing.assert_allclose(masses, [link.mass for link in panda.links], rtol=1e-9)
 
 
 def test_the_layout_for_rviz_opens_on_these_markers(markers, probe, nodes):

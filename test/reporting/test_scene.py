@@ -72,10 +72,13 @@ def test_a_drive_is_green_at_rest_and_red_near_the_torque_limit_whatever_the_sig
     green, yellow, red = SHARE_COLOURS
     expected = [green, yellow, yellow, red, red, red, 0.5 * (green + yellow)]
     np.testing.assert_allclose([drive.colour[:3] for drive in drives], expected, atol=1e-12)
+    # Joints 1 and 3 turn about the links before them, 0.333 and 0.316 m long, and have their drives in the middle.
+    heights = [drive.T[2, 3] for drive in drives]
+    np.testing.assert_allclose(heights, [-0.1665, 0.0, -0.158, 0.0, 0.0, 0.0, 0.0], atol=1e-12)
 
 
 def test_payload_and_equivalent_box_are_where_the_payload_is(panda):
-    estimate = estimate_of(1.0)
+    estimate = estimate_of(2.0)
     scene = arm_scene(panda, Q, estimate)
     primitives = by_name(tuple(of_layer(scene, "payload")))
     expected = (panda.pose(Q) @ [*COM, 1.0])[:3]

@@ -154,6 +154,7 @@ def test_a_steady_stream_has_a_rate_and_no_losses():
     monitor = watched(STAMPS)
     assert (monitor.received, monitor.lost, monitor.out_of_order, monitor.latest_problem) == (100, 0, 0, "")
     assert monitor.rate == pytest.approx(1000.0, rel=1e-3)  # stamps since 1970 are 0.24 us apart
+    assert watched([STAMPS[0] - 1e-4, *STAMPS]).lost == 0  # one short step is no period yet
 
 
 @pytest.mark.parametrize("missing", [1, 7, 60])
