@@ -242,6 +242,19 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
+def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
+    """Place of the least that was ever carried, and the probability that it is nothing, an empty hand.
+
+    first: where the payloads of the past begin in the state. tared: nothing is what was carried at a tare, and less is
+    possible. Before any change the probability is 0.
+    """
+    places = [0, *range(first, len(state.mean), PARAMETERS)]
+    k = places[int(np.argmin(state.mean[places] + np.sqrt(np.maximum(state.variance[places], 0.0))))]
+    mass = float(abs(state.mean[k]) if tared else state.mean[k])
+    empty = nothing_is_carried(mass, state.covariance[k, k], EMPTY_ODDS)
+    return slice(k, k + PARAMETERS), empty * (len(places) > 1)
+
+
 def are_the_same(difference: FloatArray, covariance: FloatArray, shares: FloatArray, odds: float) -> float:
     """Probability that two payloads are the same, which has the prior `odds`, by the density of (m, m c) at zero.
 
@@ -273,26 +286,24 @@ class Change:
     misfit: float
     rise: float
 
-    def adopted(self, payload_std: FloatArray, first: int, tared: bool = False) -> tuple[GaussianState, bool]:
+    def adopted(
+        self, payload_std: FloatArray, first: int, tared: bool = False
+    ) -> tuple[GaussianState, bool]:  # fmt: skip
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
-        what its release leaves. The least of them may be nothing, an empty hand. All answers count by their
-        probability. The second result: whether it is rather one of the past, or nothing, than something new.
-
-        tared: nothing is what was carried at a tare.
+        what its release leaves. All answers count by their probability. The second result: whether it is rather one of
+        the past, or nothing, than something new.
         """
-        state, past = self.state, self.state.past(first)
-        before = slice(len(state.mean) - PARAMETERS, len(state.mean))
-        shares, is_release = payload_std / payload_std[0], self.kind == RELEASE
-        base = before if tared else past[0] if past else THETA if is_release else before
-        mass = abs(state.mean[base.start]) if tared else state.mean[base.start]  # less than at the tare is possible
-        empty = nothing_is_carried(mass, state.covariance[base.start, base.start], EMPTY_ODDS)
-        state, new = state.mixed(state.conditioned(base, NOTHING * shares), empty), 1.0 - empty * (base is THETA)
+        state, past, is_release = self.state, self.state.past(first), self.kind == RELEASE
+        shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first, tared)
+        if empty > 1.0 - math.exp(-CLEAR):
+            state = state.conditioned(base, NOTHING * shares)
+        new = 1.0 - empty * (base == THETA)
         for other in past if is_release else past[1:]:  # a pick leaves more than the least
             difference, covariance, _ = state.difference(THETA, other)
             same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
-            if other is base and is_release:  # an empty hand is told by its mass
+            if other == base:  # an empty hand is told by its mass
                 same = max(same, empty * nothing_is_carried(state.mean[0], state.covariance[0, 0], EMPTY_ODDS))
             state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
         return state, new < 0.5

@@ -161,6 +161,7 @@ class PayloadEstimator:
         self._theta_and_phi = np.r_[THETA, self._phi]
         place, sigma = self._errors.common_gain
         self._gain = self._phi.start + place, sigma
+        self._nothing = hypotheses.NOTHING / o.mass_std * o.prior_std
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
         self._settled = hypotheses.SETTLED * np.hypot(robot.residual.std, self._errors.dry)
@@ -210,7 +211,7 @@ class PayloadEstimator:
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        self._settle_pending()
+        self._state = self._with_base(self.final_state()).of(slice(0, self._phi.stop))  # nothing: what is carried now
         payload = self._state.mean[THETA].copy()
         self._tare += payload
         touches = [touch for touch in (self._touch, self._outlasted) if touch is not None]
@@ -218,6 +219,7 @@ class PayloadEstimator:
             for place in (0, *range(self._phi.stop, len(state.mean), PARAMETERS)):
                 state.mean[place : place + PARAMETERS] -= payload
         self._last = None
+        self._detector.restart(size=self._phi.stop)
         self.estimate = self._published(self.estimate.status)
 
     def restore(self, memory: PayloadMemory) -> None:
@@ -248,18 +250,18 @@ class PayloadEstimator:
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
-        state = self._present
+        state = self._with_base(self._present)
         known = self._theta_and_phi
         P = state.covariance[np.ix_(known, known)]
         P = 0.5 * (P + P.T)  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], P, self._noise.ratio)
-        payload = self.carried(state)
+        payload = self.carried(self._present)
         return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), self._tare, arm)
 
     @property
     def arm_errors(self) -> ArmErrors:
         """What the arm's description has wrong, as learnt so far."""
-        state = self._present
+        state = self._with_base(self._present)
         return self._errors.errors(state.mean[self._phi], state.variance[self._phi])
 
     @property
@@ -276,11 +278,21 @@ class PayloadEstimator:
 
     def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain."""
-        k, sigma = self._gain
-        shown = state.of(place, slice(k, k + 1))
-        payload, gain = shown.mean[:-1], 1.0 - sigma * shown.mean[-1]
+        (k, sigma), (base, empty) = self._gain, self._base(state)
+        shown = state.of(place, slice(k, k + 1), base)
+        shown = shown.mixed(shown.conditioned(slice(PARAMETERS + 1, None), self._nothing), empty)
+        payload, gain, P = shown.mean[THETA], 1.0 - sigma * shown.mean[PARAMETERS], shown.covariance
         slope = np.column_stack((gain * np.eye(PARAMETERS), -sigma * payload))
-        return GaussianState(gain * payload, slope @ shown.covariance @ slope.T)
+        return GaussianState(gain * payload, slope @ P[: PARAMETERS + 1, : PARAMETERS + 1] @ slope.T)
+
+    def _base(self, state: GaussianState) -> tuple[slice, float]:
+        """`least_carried`; the filter uses it only where it is clear, so that the prior counts once."""
+        return hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
+
+    def _with_base(self, state: GaussianState) -> GaussianState:
+        """The state, given that the least that was ever carried may be nothing."""
+        base, empty = self._base(state)
+        return state.mixed(state.conditioned(base, self._nothing), empty)
 
     @property
     def counts(self) -> SampleCounts:
@@ -635,7 +647,7 @@ class PayloadEstimator:
         last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
-        state = self._state.conditioned(THETA, prior * (hypotheses.NOTHING / prior[0]), past)
+        state = self._state.conditioned(THETA, self._nothing, past)
         self._return_to(state.of(slice(0, past.start)))
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
@@ -651,8 +663,8 @@ class PayloadEstimator:
     # ---- what is said
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
-        state, pending, last, touch = self._present, self._detector.pending, self._last, self._touch
-        theta = self.carried(state)
+        pending, last, touch = self._detector.pending, self._last, self._touch
+        theta = self.carried(self._present)
         is_from_start = last is None and pending is None and touch is None  # if there is any
         if is_from_start and theta.mean[0] > 0.0:
             # The interval stays that of a payload: one may have come unnoticed.

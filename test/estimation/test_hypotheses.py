@@ -128,15 +128,15 @@ def joint_gaussian(rng, size):
     return 0.1 * rng.normal(size=size + 10), root.T @ root / size
 
 
-@pytest.mark.parametrize(("before", "std"), [(0.0, 0.05), (0.1, 0.1), (0.5, 0.05)])
-def test_a_first_pick_is_adopted_with_both_answers_of_what_was_carried(rng, before, std):
-    """Nothing, or as much as was believed: by Bayes' rule on the mass, and by conditioning on nothing."""
+@pytest.mark.parametrize(("before", "std"), [(0.0, 0.05), (0.2, 0.1), (0.5, 0.05)])
+def test_what_was_carried_before_a_first_pick_is_nothing_where_that_is_clear(rng, before, std):
+    """By Bayes' rule on the mass; until the odds are twenty to one, the filter goes on with what was believed."""
     size = 10 + N + ERRORS
     mean, P = joint_gaussian(rng, size)
     P[size, :] *= std / np.sqrt(P[size, size])
     P[:, size] = P[size, :]
     P[size, size] = std**2
-    mean[size] = before
+    mean[size], mean[0] = before, before + 1.0
     change, whole = a_change("pick", mean, P)
     least = PAYLOAD_STD * (hypotheses.NOTHING / PAYLOAD_STD[0])
 
@@ -148,11 +148,15 @@ def test_a_first_pick_is_adopted_with_both_answers_of_what_was_carried(rng, befo
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
-    expected = whole.mixed(whole.conditioned(slice(size, size + 10), least), empty)
+    place, probability = hypotheses.least_carried(whole, size, tared=False)
+    assert place == slice(size, size + 10)
+    assert probability == pytest.approx(empty, rel=1e-9)
+    expected = whole.conditioned(place, least) if empty > 1.0 - np.exp(-hypotheses.CLEAR) else whole
     found, is_past = change.adopted(PAYLOAD_STD, size)
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
-    assert {0.0: empty > 0.99, 0.1: 0.5 < empty < 0.999, 0.5: empty < 1e-6}[before]
+    assert {0.0: empty > 0.99, 0.2: 0.5 < empty < 0.95, 0.5: empty < 1e-6}[before]
+    assert hypotheses.least_carried(whole.of(slice(0, size)), size, tared=False)[1] == 0.0, "nothing has changed"
     assert not is_past, "what is picked up is new"
 
 
