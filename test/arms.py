@@ -54,14 +54,10 @@ def random_body(rng: np.random.Generator, size: float = 0.2) -> InertialParamete
 
 
 def chain(
-    placements: Array,
-    prismatic: tuple[bool, ...],
-    links: tuple[InertialParameters, ...],
-    *,
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
-    T_joint_flange: ArrayLike | None = None,
+    placements: Array, prismatic: tuple[bool, ...], links: tuple[InertialParameters, ...], *,
+    gravity: ArrayLike = (0.0, 0.0, -9.81), T_joint_flange: ArrayLike | None = None,
     T_flange_ee: ArrayLike | None = None,
-) -> RobotModel:
+) -> RobotModel:  # fmt: skip
     """A frictionless arm of any number of joints; joints turn by +-pi and slide by +-pi m."""
     n = len(links)
     ones = np.ones(n)

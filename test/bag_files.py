@@ -45,14 +45,9 @@ def joint_state(sample: JointStateSample) -> Any:
 
 
 def write_bag(
-    path: Path,
-    topics: Mapping[str, Iterable[JointStateSample | str]],
-    storage: str = "mcap",
-    *,
-    compression: CompressionMode = CompressionMode.NONE,
-    lz4_chunks: bool = False,
-    receive_start: float = 1.7e9,
-) -> Path:
+    path: Path, topics: Mapping[str, Iterable[JointStateSample | str]], storage: str = "mcap", *,
+    compression: CompressionMode = CompressionMode.NONE, lz4_chunks: bool = False, receive_start: float = 1.7e9,
+) -> Path:  # fmt: skip
     """A bag folder; topics with strings are std_msgs/String. Messages are received every ms from `receive_start`."""
     writer = Writer(path, version=8, storage_plugin=StoragePlugin[storage.upper()])
     writer.set_compression(compression, CompressionFormat.ZSTD)

@@ -196,11 +196,7 @@ class ErrorColumns:
         self._started = False
 
     def step(
-        self,
-        dt: float,
-        sample: tuple[FloatArray, FloatArray, FloatArray],
-        arm: FloatArray,
-        share: FloatArray,
+        self, dt: float, sample: tuple[FloatArray, FloatArray, FloatArray], arm: FloatArray, share: FloatArray
     ) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one.
 

@@ -98,15 +98,9 @@ class ArmMonitor:
     """
 
     def __init__(
-        self,
-        robot: RobotDescription,
-        *,
-        shape: Shape | str | None = None,
-        external_torque_bandwidth_hz: float = 10.0,
-        contact: Mapping[str, float] | None = None,
-        publish_period_s: float = PUBLISH_PERIOD,
-        **options: float,
-    ) -> None:
+        self, robot: RobotDescription, *, shape: Shape | str | None = None, external_torque_bandwidth_hz: float = 10.0,
+        contact: Mapping[str, float] | None = None, publish_period_s: float = PUBLISH_PERIOD, **options: float,
+    ) -> None:  # fmt: skip
         self.robot = require_robot(robot)
         self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))

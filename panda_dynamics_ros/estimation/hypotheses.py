@@ -272,23 +272,19 @@ class Change:
 
     kind: "pick", "release", "shift" or "contact".
     age: s since its onset.
-    jump: of the payload's (m, m c) and the joints' torques, (4 + n,), or of a contact's torques alone, (n,), N m.
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
     misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
         comes on gradually it exceeds 1.
-    rise: s, in which it comes on steadily. jump is what has come so far.
+    rise: s, in which it comes on steadily.
     """
 
     kind: str
     age: float
-    jump: FloatArray
     state: GaussianState
     misfit: float
     rise: float
 
-    def adopted(
-        self, payload_std: FloatArray, first: int, tared: bool = False
-    ) -> tuple[GaussianState, bool]:  # fmt: skip
+    def adopted(self, payload_std: FloatArray, first: int, tared: bool = False) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
@@ -540,13 +536,13 @@ class ChangeDetector:
         """
         state, L, v = state.with_past(), self._L[slot, first:, first:], self._v[slot, first:]
         covariance = np.asarray(np.linalg.inv(L + np.diag(1.0 / variance)))
-        jump, until_now = covariance @ v, float(self._onsets.share[slot])
+        jump = covariance @ v
         effect = -self._X[np.r_[0 : len(self._X), THETA], first:, slot]
-        effect[self._jumping[first:], np.arange(len(jump))] += until_now
+        effect[self._jumping[first:], np.arange(len(jump))] += float(self._onsets.share[slot])
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         chi, number = self._chi[slot]
         misfit = float((chi - v @ jump) / (DEGREES + number))
-        return Change(CONTACT, float(self._age[slot]), until_now * jump, changed, misfit, float(self._rise[slot]))
+        return Change(CONTACT, float(self._age[slot]), changed, misfit, float(self._rise[slot]))
 
     def _return(self, change: Change) -> float:
         """Log Bayes factor of a release that, with even odds, leaves what was carried before, against any release."""

@@ -278,20 +278,20 @@ class PayloadEstimator:
 
     def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain."""
-        (k, sigma), (base, empty) = self._gain, self._base(state)
-        shown = state.of(place, slice(k, k + 1), base)
-        shown = shown.mixed(shown.conditioned(slice(PARAMETERS + 1, None), self._nothing), empty)
-        payload, gain, P = shown.mean[THETA], 1.0 - sigma * shown.mean[PARAMETERS], shown.covariance
+        k, sigma = self._gain
+        shown = self._with_base(state, place, slice(k, k + 1)).of(slice(0, PARAMETERS + 1))
+        payload, gain = shown.mean[THETA], 1.0 - sigma * shown.mean[PARAMETERS]
         slope = np.column_stack((gain * np.eye(PARAMETERS), -sigma * payload))
-        return GaussianState(gain * payload, slope @ P[: PARAMETERS + 1, : PARAMETERS + 1] @ slope.T)
+        return GaussianState(gain * payload, slope @ shown.covariance @ slope.T)
 
-    def _base(self, state: GaussianState) -> tuple[slice, float]:
-        """`least_carried`; the filter uses it only where it is clear, so that the prior counts once."""
-        return hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
+    def _with_base(self, state: GaussianState, *places: slice) -> GaussianState:
+        """The state, or its entries at `places` and more, given that the least that was ever carried may be nothing.
 
-    def _with_base(self, state: GaussianState) -> GaussianState:
-        """The state, given that the least that was ever carried may be nothing."""
-        base, empty = self._base(state)
+        The filter takes this only where it is clear, so that the prior counts once.
+        """
+        base, empty = hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
+        if places:  # with few entries it takes less time
+            state, base = state.of(*places, base), slice(-PARAMETERS, None)
         return state.mixed(state.conditioned(base, self._nothing), empty)
 
     @property

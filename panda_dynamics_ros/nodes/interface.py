@@ -62,14 +62,9 @@ def shortened(text: str, length: int = 300) -> str:
 
 
 def fixed(
-    node: Node,
-    name: str,
-    default: Any,
-    description: str,
-    low: float | None = None,
-    high: float | None = None,
+    node: Node, name: str, default: Any, description: str, low: float | None = None, high: float | None = None,
     read_only: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Declare a parameter that is read once, at start-up; returns its value. A number may have a range."""
     descriptor = ParameterDescriptor(description=description, read_only=read_only)
     if low is not None and high is not None:

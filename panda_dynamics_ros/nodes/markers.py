@@ -6,7 +6,7 @@ arm at, and sends both in one message, in the arm's base frame: so they are righ
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
@@ -124,7 +124,7 @@ class RobotMarkers:
         self._samples, self._markers = samples, SceneMarkers()
         self._latest: tuple[Sample, FloatArray | None] | None = None
         self._received, self._expires = MarkerArray(), 0.0
-        self.payload: Callable[[], MarkerArray] = self._last_received
+        self.payload = lambda: self._received if time.monotonic() < self._expires else MarkerArray()
         self._publisher = publisher(node, MarkerArray, "~/robot_markers", 1)
         if payload_topic:
             subscribe(node, MarkerArray, f"{payload_topic}_markers", self._on_payload, QoSProfile(depth=1))
@@ -132,9 +132,6 @@ class RobotMarkers:
 
     def _on_payload(self, message: MarkerArray) -> None:
         self._received, self._expires = message, time.monotonic() + LIFETIME
-
-    def _last_received(self) -> MarkerArray:
-        return self._received if time.monotonic() < self._expires else MarkerArray()
 
     def update(self, sample: Sample, wrench: FloatArray | None) -> None:
         """Draw the arm at this sample from now on, with the wrench (6,) on the flange, if any."""

@@ -234,15 +234,10 @@ def blocked(
 
 
 def search(
-    draw: Callable[[np.random.Generator], FloatArray],
-    motion_of: Callable[[FloatArray], FourierMotion],
-    score: Score,
-    obstacle_of: Callable[[tuple[FloatArray, FloatArray, FloatArray]], str | None],
-    trials: int,
-    seed: int,
-    drawn_share: float = 1.0,
-    progress: Callable[[int, float], None] | None = None,
-) -> tuple[FourierMotion, float]:
+    draw: Callable[[np.random.Generator], FloatArray], motion_of: Callable[[FloatArray], FourierMotion], score: Score,
+    obstacle_of: Callable[[tuple[FloatArray, FloatArray, FloatArray]], str | None], trials: int, seed: int,
+    drawn_share: float = 1.0, progress: Callable[[int, float], None] | None = None,
+) -> tuple[FourierMotion, float]:  # fmt: skip
     """The best of `trials` motions, drawn for a share of them and until one is clear, then varied; and its score."""
     checks.number(trials, "trials", minimum=1)
     rng = np.random.default_rng(int(checks.number(seed, "seed", minimum=0)))
