@@ -243,12 +243,13 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
 
 
 def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
-    """Place of the least that was ever carried, and the probability that it is nothing, an empty hand.
+    """Place of the least that was carried before, and the probability that it is nothing, an empty hand.
 
-    first: where the payloads of the past begin in the state. tared: nothing is what was carried at a tare, and less is
-    possible. Before any change the probability is 0.
+    The first change may have left it; before any the probability is 0. first: where the payloads of the past begin in
+    the state. tared: nothing is what was carried at a tare, and less is possible.
     """
-    places = [0, *range(first, len(state.mean), PARAMETERS)]
+    places = [*range(first, len(state.mean), PARAMETERS)]
+    places = places if len(places) > 1 else [0, *places]
     k = places[int(np.argmin(state.mean[places] + np.sqrt(np.maximum(state.variance[places], 0.0))))]
     mass = float(abs(state.mean[k]) if tared else state.mean[k])
     empty = nothing_is_carried(mass, state.covariance[k, k], EMPTY_ODDS)
