@@ -301,7 +301,8 @@ class Change:
             difference, covariance, _ = state.difference(THETA, other)
             same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
             if other == base:  # an empty hand is told by its mass
-                same = max(same, empty * nothing_is_carried(state.mean[0], state.covariance[0, 0], EMPTY_ODDS))
+                mass = abs(state.mean[0]) if tared else state.mean[0]
+                same = max(same, empty * nothing_is_carried(mass, state.covariance[0, 0], EMPTY_ODDS))
             state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
         return state, new < 0.5
 
