@@ -243,14 +243,14 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
 
 
 def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
-    """Place of the least that was carried before, and the probability that it is nothing, an empty hand.
+    """Place of the least payload of the past, and the probability that it is nothing, an empty hand.
 
-    The first change may have left it; before any the probability is 0. first: where the payloads of the past begin in
-    the state. tared: nothing is what was carried at a tare, and less is possible.
+    After the first change it may be the present one, which a release has left; before any, the probability is 0.
+    first: where the past begins in the state. tared: nothing is what was carried at a tare, and less is possible.
     """
     places = [*range(first, len(state.mean), PARAMETERS)]
     places = places if len(places) > 1 else [0, *places]
-    k = places[int(np.argmin(state.mean[places] + np.sqrt(np.maximum(state.variance[places], 0.0))))]
+    k = min(places, key=lambda place: state.mean[place])
     mass = float(abs(state.mean[k]) if tared else state.mean[k])
     empty = nothing_is_carried(mass, state.covariance[k, k], EMPTY_ODDS)
     return slice(k, k + PARAMETERS), empty * (len(places) > 1)
@@ -292,7 +292,7 @@ class Change:
         what its release leaves. All answers count by their probability. The second result: whether it is rather one of
         the past, or nothing, than something new.
         """
-        state, past, is_release = self.state, self.state.past(first), self.kind == RELEASE
+        state, past, is_release = self.state.copy(), self.state.past(first), self.kind == RELEASE
         shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first, tared)
         if empty > 1.0 - math.exp(-CLEAR):
             state = state.conditioned(base, NOTHING * shares)

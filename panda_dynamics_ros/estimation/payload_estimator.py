@@ -211,7 +211,7 @@ class PayloadEstimator:
 
     def tare(self) -> None:
         """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        self._state = self._with_base(self.final_state()).of(slice(0, self._phi.stop))  # nothing: what is carried now
+        self._state = self._with_base(self.final_state()).of(slice(0, self._phi.stop))  # without the past
         payload = self._state.mean[THETA].copy()
         self._tare += payload
         touches = [touch for touch in (self._touch, self._outlasted) if touch is not None]
@@ -285,12 +285,12 @@ class PayloadEstimator:
         return GaussianState(gain * payload, slope @ shown.covariance @ slope.T)
 
     def _with_base(self, state: GaussianState, *places: slice) -> GaussianState:
-        """The state, or its entries at `places` and more, given that the least that was ever carried may be nothing.
+        """The state, given that the least payload of the past may be nothing; with `places`, these entries come first.
 
-        The filter takes this only where it is clear, so that the prior counts once.
+        The filter itself uses this only where it is clear, so that the prior counts once.
         """
         base, empty = hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
-        if places:  # with few entries it takes less time
+        if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
         return state.mixed(state.conditioned(base, self._nothing), empty)
 
