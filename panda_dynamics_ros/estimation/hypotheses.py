@@ -491,13 +491,14 @@ class ChangeDetector:
         for slots in (seen[seen < self._brief], seen[seen >= self._brief]):
             if not slots.size:
                 continue
-            payload, touch = ([self._priors[s] + self._counted(s, kind)[0] for s in slots] for kind in (0, 1))
+            payload = [self._priors[slot] + self._counted(slot, 0)[0] for slot in slots]
             likeliest, of_any = int(slots[np.argmax(payload)]), np.logaddexp.reduce(payload)
             if likeliest < self._brief:  # one look at those of one change
                 if not over[likeliest] or self._since_look < LIFETIME:
                     continue
                 self._since_look = 0.0
             change = self._payload_change(likeliest, state)
+            touch = [self._priors[slot] + self._counted(slot, 1)[0] for slot in slots]
             odds = float(of_any - np.logaddexp.reduce([0.0, *touch]))
             probability = 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
             if self._possibility(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:

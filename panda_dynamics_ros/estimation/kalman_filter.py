@@ -40,8 +40,8 @@ class GaussianState:
 
     def of(self, *places: slice) -> GaussianState:
         """The state of the entries at these places, which may repeat."""
-        place = np.r_[places]
-        return GaussianState(self.mean[place], self.covariance[np.ix_(place, place)])
+        place = np.concatenate([np.arange(each.start, each.stop) for each in places])
+        return GaussianState(self.mean[place], self.covariance[place[:, None], place])
 
     def with_past(self) -> GaussianState:
         """The state with its payload once more as the last ten entries, which no later change concerns."""
@@ -146,9 +146,10 @@ def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovati
 
 def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> GaussianState:
     """The state after d <- a d + w, with a = `decay` (n,) and var w = sigma^2 (1 - a^2), `sigma` (n,)."""
-    factor, d = np.ones(len(state.mean)), slice(PARAMETERS, PARAMETERS + len(sigma))
-    factor[d] = decay
-    state = GaussianState(factor * state.mean, factor[:, None] * state.covariance * factor)
+    state, d = state.copy(), slice(PARAMETERS, PARAMETERS + len(sigma))
+    state.mean[d] *= decay
+    state.covariance[d] *= decay[:, None]
+    state.covariance[:, d] *= decay
     state.variance[d] += sigma**2 * (1.0 - decay**2)
     return state
 

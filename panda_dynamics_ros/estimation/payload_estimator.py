@@ -279,10 +279,11 @@ class PayloadEstimator:
     def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain."""
         k, sigma = self._gain
-        shown = self._with_base(state, place, slice(k, k + 1)).of(slice(0, PARAMETERS + 1))
-        payload, gain = shown.mean[THETA], 1.0 - sigma * shown.mean[PARAMETERS]
-        slope = np.column_stack((gain * np.eye(PARAMETERS), -sigma * payload))
-        return GaussianState(gain * payload, slope @ shown.covariance @ slope.T)
+        shown = self._with_base(state, place, slice(k, k + 1))
+        payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
+        np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
+        slope[:, PARAMETERS] = -sigma * payload
+        return GaussianState(slope[0, 0] * payload, slope @ shown.covariance @ slope.T)
 
     def _with_base(self, state: GaussianState, *places: slice) -> GaussianState:
         """The state, given that the least payload of the past may be nothing; with `places`, these entries come first.
@@ -290,9 +291,10 @@ class PayloadEstimator:
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
         base, empty = hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
+        is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
-        return state.mixed(state.conditioned(base, self._nothing), empty)
+        return state if is_known else state.mixed(state.conditioned(base, self._nothing), empty)
 
     @property
     def counts(self) -> SampleCounts:
