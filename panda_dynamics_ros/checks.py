@@ -19,6 +19,7 @@ FloatArray = NDArray[np.float64]
 TOLERANCE = 1e-4
 """Of R R^T = I: matrices that went through single precision, or a printed table with five digits, are within it; a
 transposed (row-major) or scaled transform is not."""
+FULL_TURN = 6.3  # rad, just above 2 pi
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -85,6 +86,15 @@ def number(value: Any, name: str, *, minimum: float = -math.inf, maximum: float 
     if not minimum <= float(array) <= maximum:
         raise ArgumentError(f"{name}: expected a number in [{minimum:g}, {maximum:g}], got {float(array):g}")
     return float(array)
+
+
+def radians(value: ArrayLike, name: str) -> FloatArray:
+    """`value` as a finite float64 array of angles, none beyond a full turn: they would be degrees."""
+    angles = real_array(value, name)
+    if (np.abs(angles) > FULL_TURN).any():
+        words = " ".join(f"{angle:g}" for angle in angles.flat)
+        raise ArgumentError(f"{name}: expected rad within a full turn of zero, got {words}; are these degrees?")
+    return angles
 
 
 def path(value: str | Path, name: str) -> Path:

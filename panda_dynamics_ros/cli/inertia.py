@@ -29,9 +29,8 @@ TABLES = (  # frame, title, entries and symbols of vector and inertia
 
 def run(args: argparse.Namespace) -> None:
     robot = options.load_arm(args)
-    q = checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q")
+    q = checks.radians(checks.exactly(np.zeros(robot.n) if args.q is None else args.q, (robot.n,), "--q"), "--q")
     content: dict[str, Any] = {"robot": robot.name, "q": q.tolist()}
-    options.radians(q.tolist(), "--q")
     if args.frame != "base":
         content["joint"] = [_entry(link) for link in robot.links]
     if args.frame != "joint":

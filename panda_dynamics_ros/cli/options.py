@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 ROBOTS = "panda, panda_ledezma, fr3, or a YAML, URDF or MJCF file (default: panda)"
-FULL_TURN = 6.3  # rad, just above 2 pi
 PLAN_STEP = 0.02  # s, from point to point of a trajectory
 Option = tuple[str, dict[str, Any]]
 """A flag, or the name of a positional argument, and the keyword arguments of `add_argument`."""
@@ -97,17 +96,9 @@ def load_arm(args: argparse.Namespace) -> RobotModel:
     """The robot of these options; the errors are those of `load_robot`."""
     from panda_dynamics_ros.dynamics.model import load_robot
 
-    radians(args.mounting, "--mounting")
     names = [name[2:].replace("-", "_") for name, _ in ARM]
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return load_robot(args.robot or "panda", **given)
-
-
-def radians(angles: Sequence[float], name: str) -> None:
-    """Refuse angles beyond a full turn: they are degrees."""
-    if any(abs(angle) > FULL_TURN for angle in angles):
-        words = " ".join(f"{angle:g}" for angle in angles)
-        raise ArgumentError(f"{name}: expected rad within a full turn of zero, got {words}; are these degrees?")
 
 
 def check_replaceable(output: Path, name: str) -> None:

@@ -50,8 +50,7 @@ def run(args: argparse.Namespace) -> None:
     if args.q is not None:
         if args.values:
             raise ArgumentError(f"VALUES: expected none beside --q, got {' '.join(args.values)}")
-        q, robot = _numbers(args.q, "--q"), options.load_arm(args)
-        options.radians(q.tolist(), "--q")
+        q, robot = checks.radians(_numbers(args.q, "--q"), "--q"), options.load_arm(args)
         title, T = f"T_base_{args.frame} of {robot.name}", robot.pose(q, args.frame)
     else:
         values, (counts, words, convert) = _numbers(args.values, "VALUES"), READERS[args.source]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         loaded, unloaded = [*map(load, args.loaded)], [*map(load, args.unloaded)]
         check = load(args.check) if args.check else None
     else:
-        options.radians(args.start, "--start")
+        checks.radians(args.start, "--start")
         search = {name: getattr(args, name) for name in ("table_height", "reach", "trials", "seed")}
         motion = weighing_motion(robot, args.start, **search)
         if args.plan:

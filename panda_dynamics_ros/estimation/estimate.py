@@ -55,7 +55,7 @@ class PayloadEstimate:
     stamp: s, the sample that it belongs to.
     vector: (10,), inertial vector about the flange origin (m, m c, Ixx, Ixy, Ixz, Iyy, Iyz, Izz).
     covariance: (10, 10), of it.
-    identifiable: (10,) booleans: parameters that the data determines better than the prior does.
+    identifiable: (10,) booleans: parameters that the data has narrowed to a third of a usual payload's spread.
     status: what the estimator is doing.
     event: a change detected at this very sample, or None.
     problem: one sentence with cause and remedy where the samples contradict the arm or the user; else empty.

@@ -445,9 +445,8 @@ class ChangeDetector:
         # Of a gradual change it has to be clear that no jump explains it as well.
         evidence[(alive >= self._sudden) & (alive < self._brief)] -= EVIDENCE
         slots = alive[np.argmax(evidence, axis=0)]
-        lead = present_lead
-        if lead is None:
-            lead = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
+        of_slots = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
+        lead = of_slots if present_lead is None else present_lead
         if slots[1] >= self._sudden:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._sudden]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]

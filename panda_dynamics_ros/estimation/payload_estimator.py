@@ -79,11 +79,6 @@ class _Happening:
     decided: bool = False
     gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether it may be a weight or a steady push."""
-        return self.kind == LOAD and not self.decided
-
 
 @dataclass
 class _Touch:
@@ -392,8 +387,7 @@ class PayloadEstimator:
 
     def _settle_pending(self) -> None:
         """Take the pending change as it looks now."""
-        pending = self._detector.pending
-        if pending is not None:
+        if (pending := self._detector.pending) is not None:
             self._adopt(pending, self._stamp - pending.age)
         else:
             self._state = self._present
@@ -524,7 +518,7 @@ class PayloadEstimator:
             self._state = self._present
             if suspected[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
-        if change is None and last is not None and last.is_in_doubt and last.moved > MOVED:
+        if change is None and last is not None and self._in_doubt and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does
             event = ChangeEvent(self._stamp, PICK, last.onset)
         return event
@@ -581,7 +575,8 @@ class PayloadEstimator:
 
     @property
     def _in_doubt(self) -> bool:
-        return self._last is not None and self._last.is_in_doubt
+        """Whether what was last adopted may be a weight or a steady push."""
+        return self._last is not None and self._last.kind == LOAD and not self._last.decided
 
     @property
     def _is_undecided(self) -> bool:

@@ -172,9 +172,9 @@ class RobotDescription:
         rpy: (3,), rad, of the base in the frame in which `gravity` is given, about its fixed axes x, y, z as in URDF;
             (pi, 0, 0) hangs from a ceiling.
         gravity: (3,), m/s^2; by default the arm's own.
-        Raises ArgumentError: `rpy` or `gravity` is not a finite (3,) array.
+        Raises ArgumentError: `rpy` or `gravity` is not a finite (3,) array, or `rpy` is in degrees.
         """
-        R = rotation_from_rpy(checks.exactly(rpy, (3,), "mounting"))
+        R = rotation_from_rpy(checks.radians(checks.exactly(rpy, (3,), "mounting"), "mounting"))
         given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
         changed = R.T @ given
         # What was learnt of the residual holds for the direction of gravity in which it was learnt.

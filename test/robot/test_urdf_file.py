@@ -194,15 +194,17 @@ def test_mounting_is_that_of_a_turned_base_in_the_file(tmp_path, rpy, gravity):
     assert_agrees(robot.pose(q), np.array([oracle.pose(row) for row in q]), RELATIVE, axes=2)
 
 
-def test_a_mounting_and_friction_that_are_none(tmp_path, panda):
-    with pytest.raises(ArgumentError, match=r"mounting: expected shape \(3,\), got \(2,\)"):
-        pdr.load_robot("panda", mounting=(0.0, 1.0))
-    with pytest.raises(ArgumentError, match="gravity: expected finite"):
-        pdr.load_robot("panda", gravity=(0.0, 0.0, np.nan))
-    with pytest.raises(ArgumentError, match="friction: expected published or none, got 'some'"):
-        pdr.load_robot("panda", friction="some")
-    assert not pdr.load_robot("panda", friction="none").friction_torques(np.ones(7)).any()
-    assert panda.friction_torques(np.ones(7)).all()
+def test_a_mounting_and_friction_that_are_none(panda):
+    for given, words in (
+        ({"mounting": (0.0, 1.0)}, r"mounting: expected shape \(3,\), got \(2,\)"),
+        ({"mounting": (0.0, 180.0, 0.0)}, "mounting: expected rad .* got 0 180 0; are these degrees?"),
+        ({"gravity": (0.0, 0.0, np.nan)}, "gravity: expected finite"),
+        ({"friction": "some"}, "friction: expected published or none, got 'some'"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            pdr.load_robot("panda", **given)
+    frictionless = pdr.load_robot("panda", friction="none")
+    assert panda.friction_torques(np.ones(7)).all() and not frictionless.friction_torques(np.ones(7)).any()
 
 
 GOOD = robot(link("a"), link("b", 1.0), joint("revolute", "a", "b"))
@@ -229,8 +231,7 @@ def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescri
     ],
 )
 def test_the_nearest_body_that_can_exist_is_taken(tmp_path, old, new, nearest):
-    text = GOOD.replace(old, new)
-    (tmp_path / "arm.urdf").write_text(text)
+    (tmp_path / "arm.urdf").write_text(GOOD.replace(old, new))
     with pytest.warns(UserWarning, match=r"^link b: no distribution of mass has this body; its (second|inertia)"):
         body = pdr.load_robot(tmp_path / "arm.urdf").links[0]
     assert np.diag(body.inertia) == pytest.approx(nearest, abs=1e-12)
@@ -277,9 +278,8 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
 
 def test_a_loop_and_a_joint_twice(tmp_path):
     there, back = joint("revolute", "a", "b"), joint("revolute", "b", "a")
-    assert refused(robot(link("a"), link("b"), there, back), tmp_path) == (
-        "expected one root link, got none: a loop of joints"
-    )
+    loop = robot(link("a"), link("b"), there, back)
+    assert refused(loop, tmp_path) == "expected one root link, got none: a loop of joints"
     assert refused(robot(link("a"), link("b"), there, there.replace("to_b", "again")), tmp_path) == (
         "link b: expected one parent joint, got to_b, again"
     )
