@@ -7,22 +7,23 @@ They have the package's own style: neither the user's settings nor a file of the
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
-from panda_dynamics_ros.estimation.paired_runs import PairedRuns
-from panda_dynamics_ros.identification import Validation
-from panda_dynamics_ros.identification.procedure import GRAVITY_ONLY
 from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joints import JointLimits
 from panda_dynamics_ros.untrusted import import_elsewhere, replacing
+
+if TYPE_CHECKING:  # scipy, which a replay does not need, takes a second to import
+    from panda_dynamics_ros.estimation.paired_runs import PairedRuns
+    from panda_dynamics_ros.identification import Validation
 
 matplotlib = import_elsewhere("matplotlib")  # before anything of it is imported
 
@@ -31,7 +32,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 BLUE, RED, GREY, GREEN, ORANGE = "#1f5fa8", "#c0392b", "#888888", "#2e8b57", "#d9822b"
 MOTION = ("position", "velocity", "acceleration")
-COLOURS = (GREY, RED, BLUE, GREEN)
+COLOURS, WIDTHS = (GREY, RED, BLUE, GREEN), (0.5, 0.9, 0.9, 0.9)
 STYLES = {"estimate": (BLUE, "-"), "smoothed": (ORANGE, "-."), "truth": (RED, "--")}
 SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a shorter time is not drawn
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
@@ -135,14 +136,14 @@ def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, 
             mass_axes.text(time, 0.02, f" {label}", transform=place, rotation=90, fontsize=8, va="bottom")
 
 
-def plot_prediction(validation: Validation, path: Path) -> Path:
+def plot_prediction(validation: "Validation", path: Path) -> Path:
     """Measured minus predicted torque of each model, per joint."""
     curves = [
-        (name, validation.measured - predicted, colour, 0.5 if name == GRAVITY_ONLY else 0.9, "-")
-        for (name, predicted), colour in zip(validation.predicted.items(), COLOURS, strict=False)
+        (name, validation.measured - predicted, colour, width, "-")
+        for (name, predicted), colour, width in zip(validation.predicted.items(), COLOURS, WIDTHS, strict=False)
     ]
-    # Gravity alone is wrong by so much more that it may leave the picture.
-    largest = 1.15 * np.max([np.abs(values).max(axis=0) for name, values, *_ in curves if name != GRAVITY_ONLY], axis=0)
+    # Gravity alone, the first, is wrong by so much more that it may leave the picture.
+    largest = 1.15 * np.max([np.abs(values).max(axis=0) for _, values, *_ in curves[1:]], axis=0)
     title = f"Torque that is not predicted: {Path(validation.source).name}"
     return plot_columns(path, validation.time, curves, title=title, largest=largest)
 
@@ -156,7 +157,7 @@ def plot_motion(time: FloatArray, states: tuple[FloatArray, ...], limits: JointL
     return plot_columns(path, time, curves, labels=[f"{name} / limit" for name in MOTION], largest=np.full(3, 1.05))
 
 
-def plot_differences(result: PairedRuns, path: Path) -> Path:
+def plot_differences(result: "PairedRuns", path: Path) -> Path:
     """Torque of the loaded runs less that of the unloaded ones per joint, and what the payload explains of it."""
     curves = [
         ("loaded less unloaded", result.difference, BLUE, 1.4, "-"),
