@@ -53,6 +53,12 @@ def sinusoids(duration: float, rate: float = 1000.0, start: float = 0.0) -> Moti
     return sinusoids_at(start + np.arange(round(duration * rate)) / rate)
 
 
+def standing(duration: float, rate: float) -> Motion:
+    """Every joint at rest."""
+    stamp = np.arange(round(duration * rate)) / rate
+    return Motion(stamp, np.tile(REST, (len(stamp), 1)), *np.zeros((2, len(stamp), 7)))
+
+
 def sinusoids_at(stamp: FloatArray) -> Motion:
     """The same at any times (N,)."""
     w = 2.0 * np.pi * FREQUENCY

@@ -245,15 +245,16 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
 def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
     """Place of the least payload of the past, and the probability that it is nothing, an empty hand.
 
-    After the first change it may be the present one, which a release has left; before any, the probability is 0.
+    After the first change it may be the present one, which a release has left; before any, the probability is 0. Less
+    than nothing is what an arm without one of its parts carries, or somebody lifts it; after a lift the hand is empty.
     first: where the past begins in the state. tared: nothing is what was carried at a tare, and less is possible.
     """
-    places = [*range(first, len(state.mean), PARAMETERS)]
-    places = places if len(places) > 1 else [0, *places]
-    k = min(places, key=lambda place: state.mean[place])
-    mass = float(abs(state.mean[k]) if tared else state.mean[k])
-    empty = nothing_is_carried(mass, state.covariance[k, k], EMPTY_ODDS)
-    return slice(k, k + PARAMETERS), empty * (len(places) > 1)
+    mean, past = np.abs(state.mean) if tared else state.mean, [*range(first, len(state.mean), PARAMETERS)]
+    k, *others = sorted(past if len(past) > 1 else [0, *past], key=lambda place: state.mean[place])
+    if math.erfc(-mean[k] / math.sqrt(2.0 * (state.covariance[k, k] + TOO_HEAVY**2))) < 2.0 * math.exp(-CLEAR):
+        k = next((i for i in others if nothing_is_carried(float(mean[i]), state.covariance[i, i], START_ODDS) > 0.5), k)
+    empty = nothing_is_carried(float(mean[k]), state.covariance[k, k], EMPTY_ODDS)
+    return slice(k, k + PARAMETERS), empty * (len(past) > 0)
 
 
 def are_the_same(difference: FloatArray, covariance: FloatArray, shares: FloatArray, odds: float) -> float:

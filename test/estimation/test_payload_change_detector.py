@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
+from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_at, standing, torques
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.estimation import PayloadEstimator
@@ -107,9 +107,7 @@ def test_what_is_not_there_cannot_be_put_down(panda, motion):
 @pytest.mark.parametrize("mass", [1.2, 2.0])
 def test_what_comes_slowly_and_goes_again_is_not_there_any_more(panda, mass):
     """A load that is handed over within half a second to an arm that stands, and taken away a second later."""
-    moving = sinusoids(8.0, rate=200.0)
-    motion = replace(moving, q=np.tile(moving.q[0], (len(moving.stamp), 1)), dq=0.0 * moving.dq, ddq=0.0 * moving.ddq)
-    body = InertialParameters(mass, [0.02, 0.0, 0.08], 0.004 * mass * np.eye(3))
+    motion, body = standing(8.0, rate=200.0), InertialParameters(mass, [0.02, 0.0, 0.08], 0.004 * mass * np.eye(3))
     share = np.clip((motion.stamp - 2.0) / 0.5, 0.0, 1.0) * (motion.stamp < 3.5)
     load = torques(panda, motion, body) - torques(panda, motion)
     noise = 0.02 * np.random.default_rng(3).standard_normal(load.shape)
@@ -146,6 +144,14 @@ def test_who_pushes_before_the_first_sample_has_let_go_when_the_torques_are_thos
     assert kinds(estimates) == ["contact", "pick"]
     after = [each for each in estimates if 4.0 < each.stamp < 7.0 or each.stamp > 8.0]
     assert all(abs(each.mass - PAYLOAD.mass * (each.stamp > 7.0)) < 2.0 * each.std[0] < 0.4 for each in after)
+
+
+def test_who_lifts_the_arm_from_the_first_sample_on_leaves_an_empty_hand(panda):
+    """The lift has the torques of less than nothing: the payload before its end, but not what the arm's parts lack."""
+    motion = standing(6.0, rate=200.0)
+    lift = push(panda, motion, 7, [0.0, 0.0, 20.0], duration=3.0, begin=0.0)
+    estimator, _ = followed(panda, motion, torques(panda, motion) + lift)
+    assert abs(estimator.raw_mass) < 0.2, "and not 2 kg"
 
 
 def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, coloured, sinusoids, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
@@ -259,9 +259,7 @@ def test_a_release_is_one_although_the_mass_was_believed_to_be_less(panda, belie
 
     What is off by 13 of them, at 1.3 kg, is a load that has come meanwhile.
     """
-    still = sinusoids(6.0, rate=200.0)
-    still = replace(still, q=np.tile(still.q[0], (len(still.stamp), 1)), dq=0.0 * still.dq, ddq=0.0 * still.ddq)
-    body = InertialParameters(2.0, [0.0, 0.01, 0.08], 0.008 * np.eye(3))
+    still, body = standing(6.0, rate=200.0), InertialParameters(2.0, [0.0, 0.01, 0.08], 0.008 * np.eye(3))
     vector = body.vector * (believed / 2.0)
     estimator = PayloadEstimator(panda)
     estimator.restore(PayloadMemory(vector, np.diag((0.04 * np.maximum(np.abs(vector), 0.01)) ** 2), np.zeros(10)))

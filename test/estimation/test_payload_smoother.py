@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, REST, carried, coloured, followed, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, followed, sinusoids, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import Shape, SmoothedHistory, smooth_payloads
@@ -112,7 +112,7 @@ def test_without_a_change_it_is_what_the_estimator_says_in_the_end(panda, motion
 
 
 def test_an_arm_that_stood_is_said(panda, motion):
-    still = replace(motion, q=np.tile(REST, (1800, 1)), dq=np.zeros((1800, 7)), ddq=np.zeros((1800, 7)))
+    still = standing(9.0, rate=200.0)
     (segment,) = smoothed(panda, still, torques(panda, still, PAYLOAD))
     assert segment.estimate.status == "stood still"
     assert segment.motion_s == 0.0

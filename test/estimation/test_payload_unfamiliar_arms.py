@@ -189,11 +189,6 @@ def without(signals: Signals, seconds: float) -> Signals:
     return chosen(signals, (stamp < 4.0) | ((stamp - 4.0) % 0.7 >= seconds))
 
 
-def jittered(signals: Signals) -> Signals:
-    stamp, q, dq, tau = signals
-    return stamp + np.random.default_rng(3).uniform(-2e-4, 2e-4, len(stamp)), q, dq, tau
-
-
 def filtered_difference(signals: Signals) -> Signals:
     """Velocities as a driver computes them that has positions only: through a low-pass of 20 Hz."""
     stamp, q, _, tau = signals
@@ -211,7 +206,7 @@ IMPERFECT: dict[str, Change] = {
     "100 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 10)),
     "250 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 4)),
     "500 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 2)),
-    "stamps with jitter": jittered,
+    "stamps with jitter": lambda s: (s[0] + np.random.default_rng(3).uniform(-2e-4, 2e-4, len(s[0])), *s[1:]),
     "stamps in steps of 1 ms": lambda s: (np.round(s[0], 3), s[1], s[2], s[3]),
     "stamps in steps of 10 ms": lambda s: (np.round(s[0], 2), s[1], s[2], s[3]),
     "each tenth sample twice": lambda s: chosen(
