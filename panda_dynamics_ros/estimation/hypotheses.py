@@ -63,9 +63,10 @@ of fifty a second, at most. Log Bayes factor between payload and contact, and lo
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
-EMPTY_ODDS, START_ODDS, NOTHING = 10.0, 1.0, 0.01
+EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
 """Prior odds that the hand was empty before a pick, and that a release leaves what was carried before; that nothing is
-carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference."""
+carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
+probability that a release leaves less than all that was carried before, as where a tool is taken off."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
 SHIFTS = 0.1  # prior probability that a change is one of the centre of mass alone: an object slips in the hand
 PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "load"
@@ -555,12 +556,23 @@ class ChangeDetector:
         return -math.log(max(2.0 * (1.0 - same), 1e-9))
 
     def _possibility(self, change: Change, least_mass: float) -> float:
-        """Log probability that the mass can change so; see `log_possibility`."""
+        """Log probability that the mass can change so; see `log_possibility`.
+
+        What is left is the least that was carried before, and more; seldom less.
+        """
         state, P, k = change.state, change.state.covariance, len(change.state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         if change.kind == SHIFT:
             return math.log(max(SHIFTS * (1.0 - nothing_is_carried(before, P[k, k], START_ODDS)), 1e-300))
-        return log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
+        possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
+        past = state.past(self._pasts)
+        if not past or state.mean[past[0].start] > before:
+            return possible
+        place = past[0].start
+        variances += P[place, place] - 2.0 * P[[k, 0], place]
+        least = state.mean[place]
+        usual = log_possibility(before - least, after - least, variances, self._max_mass)
+        return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
 
 
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
