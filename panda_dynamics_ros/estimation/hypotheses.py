@@ -245,8 +245,8 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
 def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
     """Place of the least payload of the past, and the probability that it is nothing, an empty hand.
 
-    After the first change it may be the present one, which a release has left; before any, the probability is 0. Less
-    than nothing is what an arm without one of its parts carries, or somebody lifts it; after a lift the hand is empty.
+    After the first change it may be the present one, which a release has left; before any, the probability is 0. A mass
+    clearly below zero is that of a part that is not mounted, or of a lift: of a lift if another payload is nothing.
     first: where the past begins in the state. tared: nothing is what was carried at a tare, and less is possible.
     """
     mean, past = np.abs(state.mean) if tared else state.mean, [*range(first, len(state.mean), PARAMETERS)]
