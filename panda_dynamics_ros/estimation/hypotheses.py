@@ -456,7 +456,7 @@ class ChangeDetector:
         if self.pending is None and max(payload, touch) < EVIDENCE:
             return None
         change = self._payload_change(int(slots[0]), state)
-        possibility = self._possibility(change, least_mass)  # what was carried may have been estimated too low
+        possibility = self._of_change(change, least_mass)  # what was carried may have been estimated too low
         clear = payload + possibility > EVIDENCE, touch > EVIDENCE
         lead += possibility + self._return(change)
         if possibility < -CLEAR and lead < CLEAR:
@@ -501,7 +501,7 @@ class ChangeDetector:
             touch = [self._priors[slot] + self._counted(slot, 1)[0] for slot in slots]
             odds = float(of_any - np.logaddexp.reduce([0.0, *touch]))
             probability = 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
-            if self._possibility(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:
+            if self._of_change(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:
                 self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
                 if likeliest < self._brief and odds > CLEAR:
                     self.pending, self.suspected = change, None
@@ -555,15 +555,21 @@ class ChangeDetector:
         same = max((are_the_same(*each, self._shares, 1.0) for each in differences), default=0.5)
         return -math.log(max(2.0 * (1.0 - same), 1e-9))
 
-    def _possibility(self, change: Change, least_mass: float) -> float:
-        """Log probability that the mass can change so; see `log_possibility`.
-
-        What is left is the least that was carried before, and more; seldom less.
-        """
-        state, P, k = change.state, change.state.covariance, len(change.state.mean) - PARAMETERS
-        before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
+    def _of_change(self, change: Change, least_mass: float) -> float:
+        """`possibility` of a change; only what is carried can shift."""
         if change.kind == SHIFT:
-            return math.log(max(SHIFTS * (1.0 - nothing_is_carried(before, P[k, k], START_ODDS)), 1e-300))
+            before, variance, _ = change.state.difference(slice(-PARAMETERS, 1 - PARAMETERS), None)
+            carried = nothing_is_carried(float(before[0]), float(variance[0, 0]), START_ODDS)
+            return math.log(max(SHIFTS * (1.0 - carried), 1e-300))
+        return self.possibility(change.state, least_mass)
+
+    def possibility(self, state: GaussianState, least_mass: float) -> float:
+        """Log probability that the last ten entries of a state, a payload, have become its payload of now.
+
+        See `log_possibility`. What is left is the least that was carried before, and more; seldom less.
+        """
+        P, k = state.covariance, len(state.mean) - PARAMETERS
+        before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
         past = state.past(self._pasts)
         if not past or state.mean[past[0].start] > before:

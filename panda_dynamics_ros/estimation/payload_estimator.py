@@ -598,7 +598,7 @@ class PayloadEstimator:
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         size = abs(touch.loaded.mean[0] - touch.untouched.mean[0])
         differs = size > 2.0 * math.sqrt(touch.loaded.covariance[0, 0])
-        is_possible = differs and self._possibility(touch.untouched, touch.loaded) > -hypotheses.CLEAR
+        is_possible = differs and self._detector.possibility(touch.loaded, -self._tare[0]) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.weighs = touch.weighs + dt if touch.lead > hypotheses.CLEAR else 0.0
         is_weight = touch.weighs >= hypotheses.PASSED
@@ -628,8 +628,9 @@ class PayloadEstimator:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
-        loaded, _ = correct(self._opened(before), *row, np.ones(self.robot.n))
-        odds = touch.changed(self._stamp) * math.exp(min(payload + self._possibility(before, loaded), 50.0))
+        loaded, _ = correct(self._opened(before.with_past()), *row, np.ones(self.robot.n))
+        payload += self._detector.possibility(loaded, -self._tare[0])
+        odds = touch.changed(self._stamp) * math.exp(min(payload, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = self._outlasted = None
@@ -650,12 +651,6 @@ class PayloadEstimator:
         self._detector.restart(size=past.start)
         back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
         return self._event(back, self._stamp - last.gone)
-
-    def _possibility(self, untouched: GaussianState, loaded: GaussianState) -> float:
-        """Log probability that the payload of one state can have become another's; see `log_possibility`."""
-        before, after = (float(state.mean[0] + self._tare[0]) for state in (untouched, loaded))
-        variances = np.array([untouched.covariance[0, 0], 0.0])
-        return hypotheses.log_possibility(before, after, variances, self.options.max_mass)
 
     # ---- what is said
 
