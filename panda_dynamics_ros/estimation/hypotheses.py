@@ -557,26 +557,25 @@ class ChangeDetector:
 
     def _of_change(self, change: Change, least_mass: float) -> float:
         """`possibility` of a change; only what is carried can shift."""
-        if change.kind == SHIFT:
-            before, variance, _ = change.state.difference(slice(-PARAMETERS, 1 - PARAMETERS), None)
-            carried = nothing_is_carried(float(before[0]), float(variance[0, 0]), START_ODDS)
-            return math.log(max(SHIFTS * (1.0 - carried), 1e-300))
-        return self.possibility(change.state, least_mass)
+        state, k = change.state, -PARAMETERS
+        if change.kind != SHIFT:
+            return self.possibility(state, least_mass)
+        nothing = nothing_is_carried(state.mean[k], state.covariance[k, k], START_ODDS)
+        return math.log(max(SHIFTS * (1.0 - nothing), 1e-300))
 
     def possibility(self, state: GaussianState, least_mass: float) -> float:
-        """Log probability that the last ten entries of a state, a payload, have become its payload of now.
+        """Log probability that a payload, the last ten entries of a state, has become its present one.
 
-        See `log_possibility`. What is left is the least that was carried before, and more; seldom less.
+        What is left is the least that was carried before, and more; seldom less. See `log_possibility`.
         """
         P, k = state.covariance, len(state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
         past = state.past(self._pasts)
-        if not past or state.mean[past[0].start] > before:
+        if not past or (least := state.mean[past[0].start]) > before:
             return possible
         place = past[0].start
         variances += P[place, place] - 2.0 * P[[k, 0], place]
-        least = state.mean[place]
         usual = log_possibility(before - least, after - least, variances, self._max_mass)
         return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
 

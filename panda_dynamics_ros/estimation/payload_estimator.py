@@ -84,9 +84,8 @@ class _Happening:
 class _Touch:
     """Somebody has touched the arm since `onset`.
 
-    untouched and loaded are the states as they would be without it, and if the payload had changed instead; back and
-    weighs: s for which the torque has been what the first one expects, and a payload's. lead: log Bayes factor of that.
-    last: what had happened before.
+    untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
+    what the first one expects. lead, weighs: log Bayes factor of the second, now and so far. last: what was before.
     """
 
     onset: float
@@ -594,14 +593,14 @@ class PayloadEstimator:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         is_back = self._is_back(touch, dt, row)
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
-            touch.loaded = self._opened(touch.loaded)
+            touch.loaded, touch.weighs = self._opened(touch.loaded), 0.0
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-        size = abs(touch.loaded.mean[0] - touch.untouched.mean[0])
-        differs = size > 2.0 * math.sqrt(touch.loaded.covariance[0, 0])
-        is_possible = differs and self._detector.possibility(touch.loaded, -self._tare[0]) > -hypotheses.CLEAR
+        more, std = touch.loaded.mean[0] - touch.untouched.mean[0], math.sqrt(touch.loaded.covariance[0, 0])
+        least = -self._tare[0]
+        is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded, least) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
-        touch.weighs = touch.weighs + dt if touch.lead > hypotheses.CLEAR else 0.0
-        is_weight = touch.weighs >= hypotheses.PASSED
+        touch.weighs = touch.weighs + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
+        is_weight = touch.weighs > hypotheses.CLEAR
         if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
             return None
         if is_back:
@@ -613,8 +612,9 @@ class PayloadEstimator:
             self._outlasted = self._outlasted or touch  # the first one knows what was there before
             return None
         self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
-        event = self._event(PICK if touch.loaded.mean[0] > touch.untouched.mean[0] else RELEASE, touch.onset)
-        self._state = self._remember(touch.loaded, touch.onset)
+        change = Change(PICK if more > 0.0 else RELEASE, 0.0, touch.loaded, 0.0, hypotheses.AT_ONCE)
+        self._state = self._remember(self._adopted(change)[0], touch.onset)
+        event = self._event(change.kind, touch.onset)
         self._last = _Happening(self._found, touch.onset)
         self._detector.restart(size=len(self._state.mean))
         return event
@@ -629,8 +629,8 @@ class PayloadEstimator:
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded, _ = correct(self._opened(before.with_past()), *row, np.ones(self.robot.n))
-        payload += self._detector.possibility(loaded, -self._tare[0])
-        odds = touch.changed(self._stamp) * math.exp(min(payload, 50.0))
+        possible = self._detector.possibility(loaded, -self._tare[0])
+        odds = touch.changed(self._stamp) * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = self._outlasted = None
