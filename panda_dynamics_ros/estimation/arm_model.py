@@ -26,8 +26,8 @@ d        what changes with posture and velocity: one Ornstein-Uhlenbeck process 
          var w = sigma^2 (1 - a^2) and a = exp(-u). Its clock u runs with time in motion and where the joint's dry
          friction turns; at rest it creeps, as sensors and friction do. sigma is learnt. While somebody touches the arm,
          d is what the hand does: large, and it changes with time.
-e        white noise, whose variance is learnt, that of the torque signal itself, which is measured, and a slow ripple
-         of the sensors that does not average out.
+e        white noise, whose variance is learnt, that of the signals themselves, torques and velocities, which is
+         measured, and a slow ripple of the sensors that does not average out.
 
 Gains of single joints are not in phi: its links and offsets explain as much of the torques. A, Y and y pass the same
 two low-pass filters. Delay and gain belong to modelled torques, not to the measured one: a regressor that shares the
@@ -287,7 +287,7 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 def follow_density(tau, steps, age, last, density):
     """Follow the spectral density (n,), (N m)^2 s, of the white noise of N torques (N, n), in place; the new age, s.
 
-    Second differences of white noise of variance r have the variance 6 r; those of the torque itself are small.
+    Second differences of white noise of variance r have the variance 6 r; those of the arm's motion are small.
 
     age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), torque and first difference.
     """
@@ -333,7 +333,7 @@ class Noise:
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
     def measure(self, tau: FloatArray, steps: FloatArray) -> None:
-        """Follow the noise of N torques (N, n), N m. steps: (N,), s since the one before; 0 where a stream starts."""
+        """Follow the noise of N inputs of the filters (N, n), N m. steps: (N,), s before each; 0: a stream starts."""
         self._age = follow_density(tau, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:
@@ -358,7 +358,7 @@ class Noise:
     def white_variance(self, dt: float, not_averaged: float) -> FloatArray:
         """(n,), (N m)^2, of e, of which there is a value each `dt` s.
 
-        The noise of the torque signal counts by its spectral density, since neighbours share what the filters have
+        The noise of the signals counts by its spectral density, since neighbours share what the filters have
         spread. `not_averaged`: share of the disturbance's variance that a slow stream aliases.
         """
         u = self.unexplained

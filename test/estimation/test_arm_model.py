@@ -27,12 +27,10 @@ def motion():
 @pytest.fixture(scope="module")
 def columns(panda, motion):
     """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques."""
-    errors, found = ErrorColumns(panda, POLE, RATIO), []
-    s, _ = presliding_states(motion.q)
+    errors, (s, _) = ErrorColumns(panda, POLE, RATIO), presliding_states(motion.q)
     arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
-    for k in range(len(s)):
-        sample = motion.q[k], motion.dq[k], s[k]
-        found.append(errors.step(DT, sample, arm[k], np.ones(7)).copy())
+    samples = zip(motion.q, motion.dq, s, arm, strict=True)
+    found = [errors.step(DT, sample, torque, np.ones(7)).copy() for *sample, torque in samples]
     return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED]
 
 
@@ -96,8 +94,7 @@ def test_tilt_delay_and_common_gain(panda, motion, columns):
         assert_columns(A[:, :, first + axis], difference(motion, tilted))
 
     def late(size):
-        delay = size * arm_model.DELAY
-        before = sinusoids(1.5, 1.0 / DT, start=-delay)
+        before = sinusoids(1.5, 1.0 / DT, start=-size * arm_model.DELAY)
         s, _ = presliding_states(before.q)
         return panda.gravity_torques(before.q) + dry_friction(panda.friction)[:, 1] * s
 
@@ -129,16 +126,15 @@ def test_errors_of_each_joint(panda, motion, columns):
 
 def test_a_residual_map_leaves_a_share(panda, motion):
     whole, part = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE)
-    arm, sample = np.arange(7.0), (motion.q[0], motion.dq[0], np.ones(7))
-    A = whole.step(DT, sample, arm, np.ones(7))
-    np.testing.assert_allclose(part.step(DT, sample, arm, np.full(7, 0.25)), 0.25 * A, rtol=1e-14)
+    sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(7.0)
+    A = 0.25 * whole.step(DT, *sample, np.ones(7))
+    np.testing.assert_allclose(part.step(DT, *sample, np.full(7, 0.25)), A, rtol=1e-14)
 
 
 def test_the_torque_of_errors(panda, motion, rng):
     """A phi, from the columns that are shared and those of each joint."""
     errors = ErrorColumns(panda, POLE, RATIO)
-    phi, ones = rng.normal(size=errors.size), np.ones(7)
-    A = errors.step(DT, (motion.q[0], motion.dq[0], ones), ones, ones)
+    phi, A = rng.normal(size=errors.size), errors.step(DT, (motion.q[0], motion.dq[0], np.ones(7)), *np.ones((2, 7)))
     own = np.kron(np.eye(7), np.ones(OWN)) * np.tile(A[:, errors.shared :], 7)
     np.testing.assert_allclose(errors.torque(phi), np.hstack((A[:, : errors.shared], own)) @ phi, rtol=1e-12)
 

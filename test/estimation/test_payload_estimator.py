@@ -92,8 +92,7 @@ def test_bad_input_is_refused_by_name_and_harms_nothing(loaded, name, value):
 def test_after_silence_the_estimate_goes_on(panda, jump):
     """A gap, or a bag that starts again: the payload is what it was, within its sigma, and learning goes on."""
     motion = sinusoids(4.0, rate=200.0)
-    estimator, _ = followed(panda, motion, torques(panda, motion, PAYLOAD))
-    before = estimator.estimate
+    estimator, (*_, before) = followed(panda, motion, torques(panda, motion, PAYLOAD))
     again = sinusoids(2.0, rate=200.0, start=motion.stamp[-1] + jump)
     after, events = feed(estimator, again, torques(panda, again, PAYLOAD))
     assert not events
@@ -156,8 +155,7 @@ def test_after_a_pick_it_starts_again_as_a_new_one(panda, again):
     motion = sinusoids(5.0, rate=200.0)
     tau = carried(panda, motion, 2.0, 9.0, seed=5)
     used, new = followed(panda, motion, tau)[0], PayloadEstimator(panda)
-    memory = new.memory
-    getattr(used, again)(*([memory] if again == "restore" else []))
+    used.reset() if again == "reset" else used.restore(new.memory)
     later = replace(motion, stamp=motion.stamp + 60.0)
     estimates = [feed(each, later, tau)[0] for each in (used, new)]
     np.testing.assert_array_equal(estimates[0].vector, estimates[1].vector)
@@ -188,8 +186,7 @@ def test_a_mass_below_zero_widens_its_interval(panda):
     """An arm lighter than its model by 0.3 kg at the flange: what is published is zero, and the error that shows."""
     motion, missing = sinusoids(6.0, rate=200.0), InertialParameters(0.3, [0.0, 0.0, 0.05], np.zeros((3, 3)))
     tau = 2.0 * torques(panda, motion) - torques(panda, motion, missing)
-    estimator, _ = followed(panda, motion, tau)
-    estimate = estimator.estimate
+    estimator, (*_, estimate) = followed(panda, motion, tau)
     assert estimator.raw_mass < -0.15
     assert estimate.mass < 0.05
     assert estimate.std[0] > 0.5 * abs(estimator.raw_mass)
