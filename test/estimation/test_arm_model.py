@@ -29,8 +29,8 @@ def columns(panda, motion):
     """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques."""
     errors, (s, _) = ErrorColumns(panda, POLE, RATIO), presliding_states(motion.q)
     arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
-    samples = zip(motion.q, motion.dq, s, arm, strict=True)
-    found = [errors.step(DT, sample, torque, np.ones(7)).copy() for *sample, torque in samples]
+    samples = zip(zip(motion.q, motion.dq, s, strict=True), arm, strict=True)
+    found = [errors.step(DT, sample, torque, np.ones(7)).copy() for sample, torque in samples]
     return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED]
 
 
