@@ -284,23 +284,23 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 
 
 @compiled
-def follow_density(tau, steps, age, last, density):
-    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N torques (N, n), in place; the new age, s.
+def follow_density(inputs, steps, age, last, density):
+    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N inputs (N, n), in place; the new age, s.
 
     Second differences of white noise of variance r have the variance 6 r; those of the arm's motion are small.
 
-    age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), torque and first difference.
+    age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), input and first difference.
     """
     for k in range(steps.shape[0]):
         age = age + steps[k] if steps[k] > 0.0 else 0.0
-        for i in range(tau.shape[1]):
-            change = tau[k, i] - last[0, i]
+        for i in range(inputs.shape[1]):
+            change = inputs[k, i] - last[0, i]
             if age > steps[k] > 0.0:
                 seen = (change - last[1, i]) ** 2 * steps[k] / 6.0
                 if age > WHITE_PRIOR:
                     seen = min(seen, OUTLIER * density[i])
                 density[i] += steps[k] / min(LEVEL_MEMORY, age) * (seen - density[i])
-            last[0, i], last[1, i] = tau[k, i], change
+            last[0, i], last[1, i] = inputs[k, i], change
     return age
 
 
@@ -332,9 +332,9 @@ class Noise:
         self.white, self._motion = (WHITE * self._std) ** 2, 0.0
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
-    def measure(self, tau: FloatArray, steps: FloatArray) -> None:
+    def measure(self, inputs: FloatArray, steps: FloatArray) -> None:
         """Follow the noise of N inputs of the filters (N, n), N m. steps: (N,), s before each; 0: a stream starts."""
-        self._age = follow_density(tau, steps, self._age, self._last, self._density)
+        self._age = follow_density(inputs, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:
         """Come to a state in which a residual map leaves this share (n,) of the variance open."""

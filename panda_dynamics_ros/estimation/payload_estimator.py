@@ -85,7 +85,7 @@ class _Touch:
     """Somebody has touched the arm since `onset`.
 
     untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
-    what the first one expects. lead, weighs: log Bayes factor of the second, now and so far. last: what was before.
+    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far. last: what was before.
     """
 
     onset: float
@@ -93,7 +93,7 @@ class _Touch:
     loaded: GaussianState
     last: _Happening | None
     back: float = 0.0
-    weighs: float = 0.0
+    evidence: float = 0.0
     lead: float = -math.inf
 
     def changed(self, stamp: float) -> float:
@@ -593,14 +593,14 @@ class PayloadEstimator:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         is_back = self._is_back(touch, dt, row)
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
-            touch.loaded, touch.weighs = self._opened(touch.loaded), 0.0
+            touch.loaded, touch.evidence = self._opened(touch.loaded), 0.0
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         more, std = touch.loaded.mean[0] - touch.untouched.mean[0], math.sqrt(touch.loaded.covariance[0, 0])
         least = -self._tare[0]
         is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded, least) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
-        touch.weighs = touch.weighs + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
-        is_weight = touch.weighs > hypotheses.CLEAR
+        touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
+        is_weight = touch.evidence > hypotheses.CLEAR
         if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
             return None
         if is_back:
