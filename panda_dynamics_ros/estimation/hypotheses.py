@@ -320,7 +320,7 @@ class ChangeDetector:
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
-    is_last_look: whether the suspected change is followed no longer.
+    passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
     """
 
@@ -358,12 +358,12 @@ class ChangeDetector:
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
-        self._since_look = 0.0
+        self._since_look, self.unnoticed = 0.0, 0.0
         if after_gap:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
         self.suspected: tuple[Change, float] | None = None
-        self.is_last_look, self.unnoticed = False, 0.0
+        self.passed: tuple[Change, float] | None = None
 
     def follow(
         self, step: FilterStep, regression: MomentumRegression, predicted: GaussianState, state: GaussianState
@@ -420,7 +420,7 @@ class ChangeDetector:
             slow[touched] = ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        self._compare(alive, self._L, self._v, self._chi, -self._priors, self._evidence)
+        self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
         change = self._clear_change(alive, state, least_mass, present_lead)
         return self._suspect(alive, state, least_mass) if self.pending is None else change
 
@@ -469,7 +469,7 @@ class ChangeDetector:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        self.pending, self.suspected = change, None
+        self.pending, self.suspected, self.passed = change, None, None
         return change
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
@@ -485,27 +485,28 @@ class ChangeDetector:
         return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
-        """Suspect the likeliest ramp, or jump at its last look, by what is probable; the change, if it is clear."""
+        """Suspect the likeliest ramp, and look a last time at jumps and ramps; the change, if it is clear by then."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
-        self.suspected, self.is_last_look = None, False
-        for slots in (seen[seen < self._brief], seen[seen >= self._brief]):
-            if not slots.size:
-                continue
-            payload = [self._priors[slot] + self._counted(slot, 0)[0] for slot in slots]
-            likeliest, of_any = int(slots[np.argmax(payload)]), np.logaddexp.reduce(payload)
-            if likeliest < self._brief:  # one look at those of one change
+        self.suspected, self.passed, of_ramp = None, None, -math.inf
+        for slots in filter(len, (seen[seen >= self._brief], seen[seen < self._brief])):
+            payload, touch = ([self._priors[k] + self._counted(k, kind)[0] for k in slots] for kind in (0, 1))
+            likeliest, is_jump = int(slots[np.argmax(payload)]), bool(slots[0] < self._brief)
+            if is_jump:  # one look at those of one change
                 if not over[likeliest] or self._since_look < LIFETIME:
                     continue
                 self._since_look = 0.0
+            of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
+            if of_any < of_none - CLEAR and not over[likeliest]:
+                continue
             change = self._payload_change(likeliest, state)
-            touch = [self._priors[slot] + self._counted(slot, 1)[0] for slot in slots]
-            odds = float(of_any - np.logaddexp.reduce([0.0, *touch]))
-            probability = 1.0 / (1.0 + math.exp(min(-odds, 50.0)))
-            if self._of_change(change, least_mass) > -CLEAR and probability > (self.suspected or (None, 0.0))[1]:
-                self.suspected, self.is_last_look = (change, probability), bool(over[likeliest])
-                if likeliest < self._brief and odds > CLEAR:
-                    self.pending, self.suspected = change, None
-                    return change
+            if self._of_change(change, least_mass) < -CLEAR:
+                continue
+            if is_jump and of_any - of_none > CLEAR:
+                self.pending, self.suspected, self.passed = change, None, None
+                return change
+            found = change, float(np.exp(of_any - np.logaddexp.reduce([of_any, of_none, of_ramp])))
+            self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
+            of_ramp = of_any  # it may have brought what a jump would have
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)

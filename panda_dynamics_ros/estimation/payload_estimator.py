@@ -502,8 +502,7 @@ class PayloadEstimator:
             self._told = ""
         touched, least = self._touch is not None, -float(self._tare[0])
         change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._in_doubt)
-        suspected = self._detector.suspected
-        event = None
+        passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
@@ -513,9 +512,9 @@ class PayloadEstimator:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= hypotheses.PASSED:
                 self._adopt(change, onset)
-        elif suspected is not None and self._detector.is_last_look:  # never clear: what is likely of it stays
-            self._state = self._present
-            if suspected[1] > 0.5:  # the other hypotheses are of the same change
+        elif passed is not None:  # never clear: what is likely of it stays
+            self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
+            if passed[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
         if change is None and last is not None and self._in_doubt and last.moved > MOVED:
             last.decided = True  # it moves with the arm, as a weight does

@@ -181,20 +181,19 @@ def filter_step(momentum, bias, w, hold, filters):
 
 
 @compiled
-def filter_rows(momentum, bias, w, steps, filters, decay):
-    """`filter_step` of one sample after the other, of N: (N, n, ..) and (N,); the sum of the steps.
+def filter_rows(momentum, bias, w, steps, filters, decay, age):
+    """`filter_step` of one sample after the other, of N: (N, n, ..) and (N,); the age of the filters after them, s.
 
     The entries k and m of `decay` follow (see `OnsetRegressors`).
     """
-    total = 0.0
     for k in range(steps.shape[0]):
         hold = first_order_hold(w, steps[k])
         filter_step(momentum[k], bias[k], w, hold, filters)
         a, b0, b1 = hold
         decay[1] = a * decay[1] + (b0 * a + b1) * decay[0]
         decay[0] *= a
-        total += steps[k]
-    return total
+        age += steps[k]
+    return age
 
 
 class MomentumRegression:
@@ -228,7 +227,7 @@ class MomentumRegression:
         """`filtered` after N more samples: steps (N,), s, and terms (N, n, columns); a first step of 0 starts them."""
         if math.isnan(self.age) or steps[0] <= 0.0:
             steps, self.age = np.concatenate(([0.0], steps[1:])), 0.0
-        self.age += filter_rows(momentum, bias, self.pole, steps, self.filters, self.decay)
+        self.age = filter_rows(momentum, bias, self.pole, steps, self.filters, self.decay, self.age)
         return self.filtered
 
 

@@ -154,6 +154,10 @@ def test_what_never_becomes_clear_stays_in_the_interval():
     found = estimates(r, slow.begin - 15.0, release.begin)
     assert kinds([e for e in found if e.stamp > slow.begin]) == []
     assert abs(found[-1].mass - 0.3) < 3.0 * found[-1].std[0]
+    r = scenario(166)  # 0.2 kg within 0.3 s in motion, which look like a ramp at first
+    pick, release = r.happenings[2:4]
+    at_end = estimates(r, 0.0, release.begin)[-1]
+    assert abs(at_end.mass - pick.payload.mass) < 3.0 * at_end.std[0]
 
 
 @pytest.mark.parametrize("seed", [125, 217])

@@ -43,7 +43,7 @@ def test_no_more_than_the_most_is_published(panda, motion):
     free, bounded = (found(panda, motion, PAYLOAD, 0, **options) for options in ({}, {"max_mass": 0.5}))
     assert free.mass > 0.9
     assert bounded.mass == pytest.approx(0.5)
-    np.testing.assert_allclose(bounded.com, free.com)
+    np.testing.assert_allclose(bounded.com, free.com, atol=2e-4)  # what is too heavy to have come is not suspected
     assert bounded.payload.is_physical()
 
 
