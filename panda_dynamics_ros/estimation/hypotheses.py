@@ -497,7 +497,7 @@ class ChangeDetector:
                 self._since_look = 0.0
             of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
             if of_any < of_none - CLEAR and not over[likeliest]:
-                continue
+                continue  # it counts at its last look
             change = self._payload_change(likeliest, state)
             if self._of_change(change, least_mass) < -CLEAR:
                 continue
@@ -505,8 +505,11 @@ class ChangeDetector:
                 self.pending, self.suspected, self.passed = change, None, None
                 return change
             found = change, float(np.exp(of_any - np.logaddexp.reduce([of_any, of_none, of_ramp])))
-            self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
             of_ramp = of_any  # it may have brought what a jump would have
+            if over[likeliest]:
+                self.passed = found
+            else:
+                self.suspected = found
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)

@@ -246,9 +246,8 @@ class PayloadEstimator:
         """What `restore` needs to continue from here, in another process or on another day."""
         state = self._with_base(self._present)
         known = self._theta_and_phi
-        P = state.covariance[np.ix_(known, known)]
-        P = 0.5 * (P + P.T)  # rounding in `correct` is not symmetric
-        arm = ArmMemory(state.mean[known], P, self._noise.ratio)
+        P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
+        arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
         payload = self.carried(self._present)
         return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), self._tare, arm)
 
@@ -456,9 +455,8 @@ class PayloadEstimator:
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
-            theta = self.carried(self._present)
-            known = theta.mean, theta.covariance, self.options.prior_std
-            of_shape = shape_problem(self.shape, *known) if self.shape else ""
+            theta, prior_std = self.carried(self._present), self.options.prior_std
+            of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
             from_start, mass_std = self._last is None and pending is None, math.sqrt(theta.covariance[0, 0])
             self._plausibility.evaluate(float(theta.mean[0] + tare[0]), mass_std, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL

@@ -142,9 +142,8 @@ def test_what_comes_on_slowly_counts_before_it_is_noticed(robot):
     slow = next(h for h in r.happenings if h.kind == "steadily" and h.payload.mass == 0.3)
     found = estimates(r, slow.begin - 15.0, slow.end + 2.0)
     assert all(e.stamp > slow.end + 1.0 for e in found if e.event is not None and e.stamp > slow.begin)
-    for estimate in found:
-        if estimate.stamp > slow.end:
-            assert abs(estimate.mass - 0.3) < 3.0 * estimate.std[0], estimate.stamp
+    for estimate in (each for each in found if each.stamp > slow.end):
+        assert abs(estimate.mass - 0.3) < 3.0 * estimate.std[0], estimate.stamp
 
 
 def test_what_never_becomes_clear_stays_in_the_interval():
@@ -155,9 +154,8 @@ def test_what_never_becomes_clear_stays_in_the_interval():
     assert kinds([e for e in found if e.stamp > slow.begin]) == []
     assert abs(found[-1].mass - 0.3) < 3.0 * found[-1].std[0]
     r = scenario(166)  # 0.2 kg within 0.3 s in motion, which look like a ramp at first
-    pick, release = r.happenings[2:4]
-    at_end = estimates(r, 0.0, release.begin)[-1]
-    assert abs(at_end.mass - pick.payload.mass) < 3.0 * at_end.std[0]
+    at_end = estimates(r, 0.0, r.happenings[3].begin)[-1]
+    assert abs(at_end.mass - r.happenings[2].payload.mass) < 3.0 * at_end.std[0]
 
 
 @pytest.mark.parametrize("seed", [125, 217])
@@ -182,8 +180,7 @@ def test_a_push_that_presses_straight_down_leaves_nothing():
 def test_simple_methods_weigh_an_arm_that_is_its_model(recording):
     """Without model error only what friction holds is left, which the difference of two rests takes out."""
     pick = next(h for h in recording.happenings if h.kind == "pick")
-    rows = Rows(recording)
-    assert rows.two_rests(pick.end, pick.end + 1.0) == pytest.approx(pick.payload.mass, abs=0.1)
+    assert Rows(recording).two_rests(pick.end, pick.end + 1.0) == pytest.approx(pick.payload.mass, abs=0.1)
 
 
 def test_a_push_off_the_centre_has_the_torques_of_its_power(panda, rng):

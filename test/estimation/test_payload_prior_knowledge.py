@@ -6,8 +6,9 @@ import pytest
 from motion import PAYLOAD, coloured, followed, sinusoids, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
-from panda_dynamics_ros.estimation import PayloadEstimator, Shape
+from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimator, Shape
 from panda_dynamics_ros.estimation.options import with_known_shape
+from panda_dynamics_ros.estimation.publication import published_estimate
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +24,8 @@ def found(panda, motion, payload, seed, **options):
 
 def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
     """Over twelve residuals: mass and m c err together, so who knows the one knows more of the other."""
-    plain, known = [], []
-    for seed in range(12):
-        plain.append(found(panda, motion, PAYLOAD, seed))
-        known.append(found(panda, motion, PAYLOAD, seed, known_mass=PAYLOAD.mass))
+    plain = [found(panda, motion, PAYLOAD, seed) for seed in range(12)]
+    known = [found(panda, motion, PAYLOAD, seed, known_mass=PAYLOAD.mass) for seed in range(12)]
     assert all(abs(estimate.mass - PAYLOAD.mass) < 0.01 for estimate in known)
     errors = [np.sqrt(np.mean([np.sum((e.com - PAYLOAD.com) ** 2) for e in group])) for group in (plain, known)]
     assert errors[1] < 1.12 * errors[0]  # an RMS of 36 numbers is known to 12 %
@@ -43,8 +42,11 @@ def test_no_more_than_the_most_is_published(panda, motion):
     free, bounded = (found(panda, motion, PAYLOAD, 0, **options) for options in ({}, {"max_mass": 0.5}))
     assert free.mass > 0.9
     assert bounded.mass == pytest.approx(0.5)
-    np.testing.assert_allclose(bounded.com, free.com, atol=2e-4)  # what is too heavy to have come is not suspected
     assert bounded.payload.is_physical()
+    np.testing.assert_allclose(bounded.com, free.com, atol=2e-4)  # what is too heavy to have come is not suspected
+    limits, known = (EstimatorOptions(), EstimatorOptions(max_mass=0.5)), (free.vector, free.covariance)
+    one, other = (published_estimate(*known, each, None, stamp=0.0, status="").com for each in limits)
+    np.testing.assert_allclose(other, one)
 
 
 @pytest.mark.parametrize("words", ["box 0.1 0.06 0.2", "cylinder 0.04 0.15", "sphere 0.06"])

@@ -38,19 +38,19 @@ GAINS = [(None, 0.03), (None, -0.03), (2, 0.05), (3, -0.05), (4, 0.05), (6, 0.15
 """Up to twice what the model expects (`arm_model`), and three times at a joint that hardly carries."""
 
 
-def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda):
+@pytest.mark.parametrize(("joint", "gain"), GAINS)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, seed):
     """Of all joints or of one; unloaded it looks like a mass behind the flange, which the pick then is not added to."""
-    motion, sigmas = sinusoids(12.0, rate=250.0), []
-    for k, (joint, gain) in enumerate(2 * GAINS):
-        factor = 1.0 + gain * (np.ones(7) if joint is None else np.eye(7)[joint - 1])
-        tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(k // 6))
-        _, estimates = followed(panda, motion, tau)
-        assert kinds(estimates) == ["pick"]
-        late = [each for each in estimates if each.stamp > 8.0]
-        sigmas += [0.0 if each.problem else abs(each.mass - PAYLOAD.mass) / each.std[0] for each in late]
-        assert late[-1].std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
-    assert np.mean(np.array(sigmas) > 1.96) < 0.05
-    assert max(sigmas) < 3.0
+    motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
+    factor[slice(None) if joint is None else joint - 1] += gain
+    tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(seed))
+    _, estimates = followed(panda, motion, tau)
+    assert kinds(estimates) == ["pick"]
+    late = [each for each in estimates if each.stamp > 8.0]
+    outside = [abs(each.mass - PAYLOAD.mass) > 1.96 * each.std[0] and not each.problem for each in late]
+    assert np.mean(outside) < 0.15  # of one recording, whose errors last
+    assert late[-1].std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
 
 
 @pytest.mark.parametrize("gain", [-0.03, 0.03])
