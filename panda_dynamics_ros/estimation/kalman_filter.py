@@ -41,7 +41,7 @@ class GaussianState:
     def of(self, *places: slice) -> GaussianState:
         """The state of the entries at these places, which may repeat."""
         place = np.concatenate([np.arange(each.start, each.stop) for each in places])
-        return GaussianState(self.mean[place], self.covariance[place[:, None], place])
+        return GaussianState(self.mean[place], self.covariance.take(place, 0).take(place, 1))
 
     def with_past(self) -> GaussianState:
         """The state with its payload once more as the last ten entries, which no later change concerns."""
