@@ -182,14 +182,14 @@ class PayloadEstimator:
         self._touch: _Touch | None = None
         self._outlasted: _Touch | None = None
         """A touch of more than `LONGEST`, whose torques count as the arm's own until they are back."""
-        self._flow_end = self._found_at = self._resumed = -math.inf
+        self._flow_end = -math.inf
         self._since_fade = self._largest = 0.0
         self._last: _Happening | None = None
-        self._found = ""
-        self._told: tuple[str, ...] = ()
+        self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
+        self._resumed = -math.inf
         self.motion_s = 0.0
         """s in motion so far."""
         self._restart_filters()
@@ -497,7 +497,7 @@ class PayloadEstimator:
         if last is not None:
             last.moved += motion
         if self._detector.pending is None:
-            self._told = ()
+            self._told = ""
         touched, least = self._touch is not None, -float(self._tare[0])
         change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._in_doubt)
         passed, event = self._detector.passed, None
@@ -506,11 +506,9 @@ class PayloadEstimator:
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
             kind = change.kind if change.age >= (CONTACT_DECIDED if change.kind == CONTACT else RISE) else ""
             is_end = self._outlasted is not None and self._outlasted.back > 0.0  # of a touch, as it seems
-            is_decided, told = change.age >= hypotheses.PASSED, self._told
-            # Where kinds alternate, each is told once, and in the end the one that it is.
-            if kind and not is_end and (kind not in told or (is_decided and kind != told[-1])):
-                self._told, event = (*told, kind), self._event(kind, onset)
-            if is_decided:
+            if kind and kind != self._told and not is_end:
+                self._told, event = kind, self._event(kind, onset)
+            if change.age >= hypotheses.PASSED:
                 self._adopt(change, onset)
         elif passed is not None:  # never clear: what is likely of it stays
             self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
@@ -644,10 +642,12 @@ class PayloadEstimator:
         last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
         if last.gone < BACK:
             return None
-        self._return_to(self._state.conditioned(THETA, self._nothing, past).of(slice(0, past.start)))
+        state = self._state.conditioned(THETA, self._nothing, past)
+        self._return_to(state.of(slice(0, past.start)))
         self._flow_end, self._last = -math.inf, None
         self._detector.restart(size=past.start)
-        return self._event({RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE), self._stamp - last.gone)
+        back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
+        return self._event(back, self._stamp - last.gone)
 
     # ---- what is said
 
