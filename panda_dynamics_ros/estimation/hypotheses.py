@@ -319,6 +319,7 @@ class ChangeDetector:
     force: gives the covariance of `force_evidence` in the present posture.
 
     pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
+    is_clear: whether its kind is, at this moment.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
@@ -362,6 +363,7 @@ class ChangeDetector:
         if after_gap:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
+        self.is_clear = False
         self.suspected: tuple[Change, float] | None = None
         self.passed: tuple[Change, float] | None = None
 
@@ -459,8 +461,8 @@ class ChangeDetector:
         possibility = self._of_change(change, least_mass)  # what was carried may have been estimated too low
         clear = payload + possibility > EVIDENCE, touch > EVIDENCE
         lead += possibility + self._return(change)
-        if possibility < -CLEAR and lead < CLEAR:
-            lead = -math.inf
+        if possibility < -CLEAR:
+            lead -= CLEAR
         if self.pending is not None:
             is_touch = lead < CLEAR if self.pending.kind == CONTACT else clear[1] and lead < -CLEAR
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
@@ -469,7 +471,7 @@ class ChangeDetector:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        self.pending, self.suspected, self.passed = change, None, None
+        self.pending, self.suspected, self.passed, self.is_clear = change, None, None, abs(lead) > CLEAR
         return change
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
@@ -502,7 +504,7 @@ class ChangeDetector:
             if self._of_change(change, least_mass) < -CLEAR:
                 continue
             if is_jump and of_any - of_none > CLEAR:
-                self.pending, self.suspected, self.passed = change, None, None
+                self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
                 return change
             found = change, float(np.exp(of_any - np.logaddexp.reduce([of_any, of_none, of_ramp])))
             of_ramp = of_any  # it may have brought what a jump would have

@@ -61,7 +61,10 @@ from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW = 1.0  # s, for which what is carried may become anything else where it does not come at once
-RISE, CONTACT_DECIDED = 0.05, 0.15  # s after the onset: what still rises has no size yet; a contact is told
+RISE, DECIDED = (
+    0.05,
+    0.15,
+)  # s after the onset: what still rises has no size yet; a contact, and what is unclear, is told
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
@@ -504,7 +507,8 @@ class PayloadEstimator:
         if change is not None:
             onset = self._stamp - change.age
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
-            kind = change.kind if change.age >= (CONTACT_DECIDED if change.kind == CONTACT else RISE) else ""
+            waits = change.kind == CONTACT or not self._detector.is_clear
+            kind = change.kind if change.age >= (DECIDED if waits else RISE) else ""
             is_end = self._outlasted is not None and self._outlasted.back > 0.0  # of a touch, as it seems
             if kind and kind != self._told and not is_end:
                 self._told, event = kind, self._event(kind, onset)
