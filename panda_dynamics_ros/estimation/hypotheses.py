@@ -242,15 +242,15 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
-def least_carried(state: GaussianState, first: int, tared: bool) -> tuple[slice, float]:
+def least_carried(state: GaussianState, first: int) -> tuple[slice, float]:
     """Place of the least payload of the past, and the probability that it is nothing, an empty hand.
 
     After the first change it may be the present one, which a release has left; before any, the probability is 0. A mass
     clearly below zero is that of a part that is not mounted, or of a lift: of a lift if another payload is nothing.
-    first: where the past begins in the state. tared: nothing is what was carried at a tare, and less is possible.
+    first: where the past begins in the state.
     """
-    mean, past = np.abs(state.mean) if tared else state.mean, [*range(first, len(state.mean), PARAMETERS)]
-    k, *others = sorted(past if len(past) > 1 else [0, *past], key=lambda place: state.mean[place])
+    mean, past = state.mean, [*range(first, len(state.mean), PARAMETERS)]
+    k, *others = sorted(past if len(past) > 1 else [0, *past], key=lambda place: mean[place])
     if math.erfc(-mean[k] / math.sqrt(2.0 * (state.covariance[k, k] + TOO_HEAVY**2))) < 2.0 * math.exp(-CLEAR):
         k = next((i for i in others if nothing_is_carried(float(mean[i]), state.covariance[i, i], START_ODDS) > 0.5), k)
     empty = nothing_is_carried(float(mean[k]), state.covariance[k, k], EMPTY_ODDS)
@@ -286,7 +286,7 @@ class Change:
     misfit: float
     rise: float
 
-    def adopted(self, payload_std: FloatArray, first: int, tared: bool = False) -> tuple[GaussianState, bool]:
+    def adopted(self, payload_std: FloatArray, first: int) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
@@ -294,7 +294,7 @@ class Change:
         the past, or nothing, than something new.
         """
         state, past, is_release = self.state.copy(), self.state.past(first), self.kind == RELEASE
-        shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first, tared)
+        shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first)
         if empty > 1.0 - math.exp(-CLEAR):
             state = state.conditioned(base, NOTHING * shares)
         new = 1.0 - empty * (base == THETA)
@@ -302,8 +302,7 @@ class Change:
             difference, covariance, _ = state.difference(THETA, other)
             same = are_the_same(difference, covariance, shares, EMPTY_ODDS if is_release else START_ODDS)
             if other == base:  # an empty hand is told by its mass
-                mass = abs(state.mean[0]) if tared else state.mean[0]
-                same = max(same, empty * nothing_is_carried(mass, state.covariance[0, 0], EMPTY_ODDS))
+                same = max(same, empty * nothing_is_carried(state.mean[0], state.covariance[0, 0], EMPTY_ODDS))
             state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
         return state, new < 0.5
 
@@ -406,10 +405,10 @@ class ChangeDetector:
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
-        self, state: GaussianState, still: float, least_mass: float = 0.0, present_lead: float | None = None,
-        touched: bool = False, in_doubt: bool = False,
+        self, state: GaussianState, still: float, present_lead: float | None = None, touched: bool = False,
+        in_doubt: bool = False,
     ) -> Change | None:  # fmt: skip
-        """The change that the evidence is clear about, if any; no payload weighs less than `least_mass` (kg).
+        """The change that the evidence is clear about, if any.
 
         still: s for which the arm has stood. touched: whether something touches the arm. in_doubt: whether what seems
         to be carried may be a push, which does not slip.
@@ -423,8 +422,8 @@ class ChangeDetector:
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
-        change = self._clear_change(alive, state, least_mass, present_lead)
-        return self._suspect(alive, state, least_mass) if self.pending is None else change
+        change = self._clear_change(alive, state, present_lead)
+        return self._suspect(alive, state) if self.pending is None else change
 
     def _compare(
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
@@ -438,9 +437,7 @@ class ChangeDetector:
             of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
             evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
 
-    def _clear_change(
-        self, alive: np.ndarray, state: GaussianState, least_mass: float, present_lead: float | None
-    ) -> Change | None:
+    def _clear_change(self, alive: np.ndarray, state: GaussianState, present_lead: float | None) -> Change | None:
         """Note and return the change that is clear; see `detect`."""
         evidence = self._evidence[alive, :2]
         if self.pending is None and not (evidence > EVIDENCE).any():
@@ -458,7 +455,7 @@ class ChangeDetector:
         if self.pending is None and max(payload, touch) < EVIDENCE:
             return None
         change = self._payload_change(int(slots[0]), state)
-        possibility = self._of_change(change, least_mass)  # what was carried may have been estimated too low
+        possibility = self._of_change(change)  # what was carried may have been estimated too low
         clear = payload + possibility > EVIDENCE, touch > EVIDENCE
         lead += possibility + self._return(change)
         if possibility < -CLEAR:
@@ -486,7 +483,7 @@ class ChangeDetector:
         self._compare(of_one, L, v, np.zeros((1, 2)), least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState, least_mass: float) -> Change | None:
+    def _suspect(self, alive: np.ndarray, state: GaussianState) -> Change | None:
         """Suspect the likeliest ramp, and look a last time at jumps and ramps; the change, if it is clear by then."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.passed, of_ramp = None, None, -math.inf
@@ -501,7 +498,7 @@ class ChangeDetector:
             if of_any < of_none - CLEAR and not over[likeliest]:
                 continue  # it counts at its last look
             change = self._payload_change(likeliest, state)
-            if self._of_change(change, least_mass) < -CLEAR:
+            if self._of_change(change) < -CLEAR:
                 continue
             if is_jump and of_any - of_none > CLEAR:
                 self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
@@ -561,22 +558,22 @@ class ChangeDetector:
         same = max((are_the_same(*each, self._shares, 1.0) for each in differences), default=0.5)
         return -math.log(max(2.0 * (1.0 - same), 1e-9))
 
-    def _of_change(self, change: Change, least_mass: float) -> float:
+    def _of_change(self, change: Change) -> float:
         """`possibility` of a change; only what is carried can shift."""
         state, k = change.state, -PARAMETERS
         if change.kind != SHIFT:
-            return self.possibility(state, least_mass)
+            return self.possibility(state)
         nothing = nothing_is_carried(state.mean[k], state.covariance[k, k], START_ODDS)
         return math.log(max(SHIFTS * (1.0 - nothing), 1e-300))
 
-    def possibility(self, state: GaussianState, least_mass: float) -> float:
+    def possibility(self, state: GaussianState) -> float:
         """Log probability that a payload, the last ten entries of a state, has become its present one.
 
         What is left is the least that was carried before, and more; seldom less. See `log_possibility`.
         """
         P, k = state.covariance, len(state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
-        possible = log_possibility(before - least_mass, after - least_mass, variances, self._max_mass)
+        possible = log_possibility(before, after, variances, self._max_mass)
         past = state.past(self._pasts)
         if not past or (least := state.mean[past[0].start]) > before:
             return possible

@@ -155,7 +155,7 @@ class PayloadEstimator:
         self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n, PRESLIDING)
         self._d = slice(PARAMETERS, PARAMETERS + n)
         self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
-        self._theta_and_phi = np.r_[THETA, self._phi]
+        self._reference = slice(self._phi.stop, self._phi.stop + PARAMETERS)  # what counts as no payload, once tared
         place, sigma = self._errors.common_gain
         self._gain = self._phi.start + place, sigma
         self._nothing = hypotheses.NOTHING / o.mass_std * o.prior_std
@@ -171,8 +171,8 @@ class PayloadEstimator:
     # ---- what it is told
 
     def reset(self) -> None:
-        """Start again: the payload is unknown, and the tare is zero."""
-        self.validator, self._tare = SampleValidator(self.robot, self.options.max_gap_s), np.zeros(PARAMETERS)
+        """Start again: the payload is unknown, and nothing is tared."""
+        self.validator, self._tared = SampleValidator(self.robot, self.options.max_gap_s), False
         self._plausibility = PlausibilityCheck(self.robot, self.options)
         self._stamp = -math.inf
         self._forget_all()
@@ -207,17 +207,35 @@ class PayloadEstimator:
         self._updated = -math.inf
 
     def tare(self) -> None:
-        """Count the present payload as none (a tool that stays on); later estimates are relative to it."""
-        self._state = self._with_base(self.final_state()).of(slice(0, self._phi.stop))  # without the past
-        payload = self._state.mean[THETA].copy()
-        self._tare += payload
-        touches = [touch for touch in (self._touch, self._outlasted) if touch is not None]
-        for state in (self._state, *(each for touch in touches for each in (touch.untouched, touch.loaded))):
-            for place in (0, *range(self._phi.stop, len(state.mean), PARAMETERS)):
-                state.mean[place : place + PARAMETERS] -= payload
-        self._last = None
-        self._detector.restart(size=self._phi.stop)
+        """Count the present payload as none (a tool that stays on); later estimates are relative to it.
+
+        It stays in the state, so that what is not known of it now is in no later estimate.
+        """
+        self._state = self._referred(self.final_state())
+        for touch in filter(None, (self._touch, self._outlasted)):
+            before = slice(len(touch.loaded.mean) - PARAMETERS, len(touch.loaded.mean))
+            touch.untouched = self._referred(touch.untouched)
+            touch.loaded = touch.loaded.of(slice(0, self._phi.stop), before, before)
+        self._tared, self._last = True, None
+        self._detector.restart(size=len(self._state.mean))
         self.estimate = self._published(self.estimate.status)
+
+    def _referred(self, state: GaussianState) -> GaussianState:
+        """The state with its payload as the reference, from which it differs by nothing, and the least of the past."""
+        base, _ = hypotheses.least_carried(state, self._phi.stop)
+        referred = state.of(slice(0, self._phi.stop), THETA, *([base] if base.start > 0 else []))
+        referred.variance[THETA] += self._nothing**2
+        return referred
+
+    def _refer_to(self, tare: FloatArray, covariance: FloatArray) -> None:
+        """Count a vector, (10,) and its covariance, as none: the payload that is known so far comes on top of it."""
+        self._state, self._tared = self._state.of(slice(0, self._phi.stop), THETA), True
+        k, P = self._reference, self._state.covariance
+        self._state.mean[k], P[k], P[:, k] = tare, 0.0, 0.0
+        self._state.mean[THETA] += tare
+        P[THETA, THETA] += covariance
+        P[k, k] = P[THETA, k] = P[k, THETA] = covariance
+        self._detector.restart(size=len(self._state.mean))
 
     def restore(self, memory: PayloadMemory) -> None:
         """Start again from what another estimator knew.
@@ -226,19 +244,24 @@ class PayloadEstimator:
 
         Raises ArgumentError: `memory.arm` belongs to another arm.
         """
-        arm, known = memory.arm, self._theta_and_phi
-        if arm is not None and (len(arm.mean), len(arm.noise_ratio)) != (len(known), self.robot.n):
+        arm, tared = memory.arm, bool(memory.tare.any())
+        size = PARAMETERS + self._errors.size + PARAMETERS * tared
+        if arm is not None and (len(arm.mean), len(arm.noise_ratio)) != (size, self.robot.n):
             raise ArgumentError(
-                f"memory.arm: expected {len(known)} entries for the {self.robot.n} joints of {self.robot.name}, got "
+                f"memory.arm: expected {size} entries for the {self.robot.n} joints of {self.robot.name}, got "
                 f"{len(arm.mean)} for {len(arm.noise_ratio)}: it was saved with another robot or end effector"
             )
         self.reset()
-        self._tare = memory.tare.copy()
         payload, P, (k, sigma) = memory.vector, self._state.covariance, self._gain
         self._state.mean[THETA], P[THETA, THETA] = payload, memory.covariance + sigma**2 * np.outer(payload, payload)
         P[THETA, k] = P[k, THETA] = sigma * payload  # as the torques of an unknown gain show it
+        if tared:
+            self._refer_to(memory.tare, memory.covariance)
         if arm is not None:
-            self._state.mean[known], P[np.ix_(known, known)] = arm.mean, arm.covariance
+            known = self._known
+            self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
+            if tared:
+                self._state.mean[self._reference] = memory.tare
             self._noise.ratio = arm.noise_ratio.copy()
         self.estimate = self._published(WAITING)
 
@@ -247,12 +270,16 @@ class PayloadEstimator:
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
-        state = self._with_base(self._present)
-        known = self._theta_and_phi
+        state, known = self._present, self._known
+        if hypotheses.least_carried(state, self._phi.stop)[0] != self._reference:  # else it is known again
+            state = self._with_base(state)
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
-        payload = self.carried(self._present)
-        return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), self._tare, arm)
+        payload, tare = (
+            self.carried(self._present),
+            state.mean[self._reference] if self._tared else np.zeros(PARAMETERS),
+        )
+        return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), tare, arm)
 
     @property
     def arm_errors(self) -> ArmErrors:
@@ -272,12 +299,19 @@ class PayloadEstimator:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
         return float(self.carried(self._present).mean[0])
 
-    def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
-        """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain."""
+    def carried(self, state: GaussianState, place: slice = THETA, absolute: bool = False) -> GaussianState:
+        """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain.
+
+        It is relative to the tare, unless it is to be `absolute`.
+        """
         k, sigma = self._gain
-        shown = self._with_base(state, place, slice(k, k + 1))
+        relative = self._tared and not absolute
+        shown = self._with_base(state, place, slice(k, k + 1), *([self._reference] if relative else []))
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
         np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
+        if relative:
+            tare = slice(PARAMETERS + 1, 2 * PARAMETERS + 1)
+            payload, slope[:, tare] = payload - shown.mean[tare], -slope[:, THETA]
         slope[:, PARAMETERS] = -sigma * payload
         return GaussianState(slope[0, 0] * payload, slope @ shown.covariance @ slope.T)
 
@@ -286,7 +320,7 @@ class PayloadEstimator:
 
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
-        base, empty = hypotheses.least_carried(state, self._phi.stop, bool(self._tare.any()))
+        base, empty = hypotheses.least_carried(state, self._phi.stop)
         is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
@@ -399,7 +433,7 @@ class PayloadEstimator:
         dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
         motion, self._updated = self._clock.step(q, dt), self._stamp
         self.motion_s += motion
-        filtered, noise, tare = self.regression.filtered, self._noise, self._tare
+        filtered, noise = self.regression.filtered, self._noise
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
@@ -421,11 +455,14 @@ class PayloadEstimator:
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        row = _Row(Y, A, self._errors.shared, y - Y @ tare, noise.white_variance(dt, aliased))
+        row = _Row(Y, A, self._errors.shared, y, noise.white_variance(dt, aliased))
         corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
+            tare, covariance, _ = self._state.difference(self._reference, None)
             self._forget_all()
+            if self._tared:
+                self._refer_to(tare, covariance)
             self.estimate = self._published(SETTLING)
             return
         self._state = corrected
@@ -454,14 +491,16 @@ class PayloadEstimator:
             event = self._look_at_touch(self._touch, dt, row) or event
         elif self._last is not None and self._detector.pending is None and self._stamp < flow_end:
             event = self._look_at_flow(self._last, dt) or event
-        self.residual = y - Y @ (self._present.mean[THETA] + tare)
+        self.residual = y - Y @ self._present.mean[THETA]
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             theta, prior_std = self.carried(self._present), self.options.prior_std
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
-            from_start, mass_std = self._last is None and pending is None, math.sqrt(theta.covariance[0, 0])
-            self._plausibility.evaluate(float(theta.mean[0] + tare[0]), mass_std, from_start, self.arm_errors, of_shape)
+            total = self.carried(self._present, absolute=True) if self._tared else theta
+            of_all, more = ((float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in (total, theta))
+            from_start = self._last is None and pending is None and not self._tared
+            self._plausibility.evaluate(of_all, more, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
             self._body, status = ConsistentBody(), CHANGED
@@ -501,8 +540,8 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        touched, least = self._touch is not None, -float(self._tare[0])
-        change = self._detector.detect(self._state, self._clock.still, least, lead, touched, self._in_doubt)
+        touched = self._touch is not None
+        change = self._detector.detect(self._state, self._clock.still, lead, touched, self._in_doubt)
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
@@ -557,12 +596,12 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
 
     def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
-        return change.adopted(self.options.prior_std, self._phi.stop, bool(self._tare.any()))
+        return change.adopted(self.options.prior_std, self._phi.stop)
 
     def _return_to(self, state: GaussianState) -> None:
         """Go on from an earlier state: what has changed since then has not."""
         self._state = state.copy()
-        del self.changes[(len(state.mean) - self._phi.stop) // PARAMETERS :]
+        del self.changes[(len(state.mean) - self._first) // PARAMETERS :]
 
     def _remember(self, state: GaussianState, onset: float) -> GaussianState:
         """The state after a change, whose past payloads are the least and the last one; all, and `changes`, if kept."""
@@ -570,8 +609,18 @@ class PayloadEstimator:
             onset = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
             return state
-        first, size = self._phi.stop, len(state.mean)
+        first, size = self._first, len(state.mean)
         return state.of(slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size))
+
+    @property
+    def _first(self) -> int:
+        """Where the payloads of the past begin in the state, which may be forgotten."""
+        return self._reference.stop if self._tared else self._phi.stop
+
+    @property
+    def _known(self) -> np.ndarray:
+        """Places in the state of what is remembered: payload, the arm's errors, and the reference of a tare."""
+        return np.r_[THETA, self._phi.start : self._first]
 
     @property
     def _in_doubt(self) -> bool:
@@ -597,8 +646,7 @@ class PayloadEstimator:
             touch.loaded, touch.evidence = self._opened(touch.loaded), 0.0
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
         more, std = touch.loaded.mean[0] - touch.untouched.mean[0], math.sqrt(touch.loaded.covariance[0, 0])
-        least = -self._tare[0]
-        is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded, least) > -hypotheses.CLEAR
+        is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
         is_weight = touch.evidence > hypotheses.CLEAR
@@ -630,7 +678,7 @@ class PayloadEstimator:
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded, _ = correct(self._opened(before.with_past()), *row, np.ones(self.robot.n))
-        possible = self._detector.possibility(loaded, -self._tare[0])
+        possible = self._detector.possibility(loaded)
         odds = touch.changed(self._stamp) * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2

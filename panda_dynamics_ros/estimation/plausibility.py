@@ -82,24 +82,31 @@ class PlausibilityCheck:
         self._cross += new * (torque[:, None] * values[1] - self._cross)
         return self._motion_s >= self._due
 
-    def evaluate(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors, of_shape: str = "") -> None:
+    def evaluate(
+        self, total: tuple[float, float], more: tuple[float, float], from_start: bool, errors: ArmErrors,
+        of_shape: str = "",
+    ) -> None:  # fmt: skip
         """Renew `problem`.
 
-        mass, mass_std: kg, of the filter, before limits and consistency are applied; the tare included.
-        from_start: whether no change of the payload was detected so far.
+        total: kg, mass and its standard deviation of all that is carried, before limits and consistency are applied.
+        more: of what is carried beyond the tare.
+        from_start: whether nothing was tared, and no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
         of_shape: what contradicts the declared shape (`options.shape_problem`); empty if nothing does.
         """
         self._due = self._motion_s + PERIOD
-        problem = next(self._problems(mass, mass_std, from_start, errors), of_shape)
+        problem = next(self._problems(total, more, from_start, errors), of_shape)
         is_other = problem and _FIGURES.sub("", problem) != _FIGURES.sub("", self.problem)
         if is_other or self._motion_s >= self._held_until:
             self.problem, self._held_until = problem, self._motion_s + HOLD
 
-    def _problems(self, mass: float, mass_std: float, from_start: bool, errors: ArmErrors) -> Iterator[str]:
+    def _problems(
+        self, total: tuple[float, float], more: tuple[float, float], from_start: bool, errors: ArmErrors
+    ) -> Iterator[str]:
         """What is wrong, in a sentence each, the most fundamental first."""
         robot, known, max_mass = self._robot, self._options.known_mass, self._options.max_mass
-        tolerance = NEGATIVE_MASS + 3.0 * mass_std
+        (mass, mass_std), (carried, carried_std) = total, more
+        tolerance, of_tare = (NEGATIVE_MASS + 3.0 * std for std in (mass_std, carried_std))
         is_light, is_heavy = mass < -tolerance, mass > max_mass + EXCESS_MASS + 2.0 * mass_std
         ratios = self._squares[2:] / self._sigma**2
         overall, untouched = np.sqrt(ratios.mean(axis=1))
@@ -121,10 +128,12 @@ class PlausibilityCheck:
                 f"the torques are those of {mass:.2f} kg: expected at most max_mass = {max_mass:g} kg; raise it if the "
                 "payload is as heavy, else check robot and end_effector"
             )
-        if known > 0.0 and mass > tolerance and abs(mass - known) > 3.0 * mass_std + 0.05 * known:
+        elif carried < -of_tare:
+            yield f"{-carried:.2f} kg less is carried than at the tare: call reset, or tare what is carried now"
+        if known > 0.0 and carried > of_tare and abs(carried - known) > 3.0 * carried_std + 0.05 * known:
             yield (
-                f"the torques are those of {mass:.2f} kg, which contradicts known_mass = {known:g} kg: correct it, or "
-                "leave it out"
+                f"the torques are those of {carried:.2f} kg, which contradicts known_mass = {known:g} kg: correct it, "
+                "or leave it out"
             )
         yield from self._sensor_faults(errors)
         if untouched > UNEXPLAINED:

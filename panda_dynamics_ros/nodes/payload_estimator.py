@@ -218,7 +218,7 @@ class PayloadEstimatorNode(Node):
         return True, "the payload is unknown again, and nothing is tared"
 
     def _tare(self, _: Trigger.Request) -> tuple[bool, str]:
-        mass = self._estimator.estimate.mass
+        mass = self._estimator.raw_mass
         self._estimator.tare()
         return True, f"{mass:.3f} kg count as no payload from now on"
 

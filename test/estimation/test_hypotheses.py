@@ -148,7 +148,7 @@ def test_what_was_carried_before_a_first_pick_is_nothing_where_that_is_clear(rng
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
     above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
-    place, probability = hypotheses.least_carried(whole, size, tared=False)
+    place, probability = hypotheses.least_carried(whole, size)
     assert place == slice(size, size + 10)
     assert probability == pytest.approx(empty, rel=1e-9)
     expected = whole.conditioned(place, least) if empty > 1.0 - np.exp(-hypotheses.CLEAR) else whole
@@ -156,7 +156,7 @@ def test_what_was_carried_before_a_first_pick_is_nothing_where_that_is_clear(rng
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
     assert {0.0: empty > 0.99, 0.2: 0.5 < empty < 0.95, 0.5: empty < 1e-6}[before]
-    assert hypotheses.least_carried(whole.of(slice(0, size)), size, tared=False)[1] == 0.0, "nothing has changed"
+    assert hypotheses.least_carried(whole.of(slice(0, size)), size)[1] == 0.0, "nothing has changed"
     assert not is_past, "what is picked up is new"
 
 
