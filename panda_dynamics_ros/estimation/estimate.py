@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -220,25 +219,3 @@ class PayloadSegment:
     end: float
     motion_s: float
     estimate: PayloadEstimate
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothedHistory:
-    """The segments as curves over N samples.
-
-    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame; com_is_known: (N,), of each estimate.
-    """
-
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_is_known: NDArray[np.bool_]
-
-    @classmethod
-    def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
-        """At the stamps (N,), s, of a recording."""
-        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
-        names = ("mass", "std", "com", "com_std", "com_is_known")
-        mass, std, *of_com = (np.array([getattr(each.estimate, name) for each in segments])[which] for name in names)
-        return cls(mass, std[:, 0], *of_com)

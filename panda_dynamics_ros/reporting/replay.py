@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.model import RobotModel
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, PayloadSegment, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
@@ -246,8 +246,36 @@ def _recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: 
     return ""
 
 
+@dataclass(frozen=True, eq=False)
+class PayloadCurves:
+    """What is carried, over N samples.
+
+    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame.
+    com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
+    """
+
+    mass: FloatArray
+    mass_std: FloatArray
+    com: FloatArray
+    com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, estimates: Sequence[PayloadEstimate], which: NDArray[np.intp]) -> "PayloadCurves":
+        """Of the estimates, each sample's by its number `which` (N,)."""
+        names = ("mass", "std", "com", "com_std", "com_is_known")
+        mass, std, *of_com = (np.array([getattr(each, name) for each in estimates])[which] for name in names)
+        return PayloadCurves(mass, std[:, 0], *of_com)
+
+    @classmethod
+    def of_segments(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> "PayloadCurves":
+        """Of smoothed payloads, at the stamps (N,), s, of their recording."""
+        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
+        return cls.of([segment.estimate for segment in segments], which)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Replay(Findings):
+class Replay(Findings, PayloadCurves):
     """What the nodes would have published over a recording of N samples, and what they would have found in it.
 
     stamp: (N,), s.
@@ -257,9 +285,6 @@ class Replay(Findings):
     touched_link: (N,), link 1..n that a contact is on, 0 without one; a pick counts as one until the payload is known.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed torque that neither model nor payload explains; nan while filters settle.
-    mass, mass_std: (N,), kg.
-    com, com_std: (N, 3), m, in the flange frame.
-    com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
@@ -273,11 +298,6 @@ class Replay(Findings):
     touched_link: NDArray[np.intp]
     pose: FloatArray
     residual: FloatArray
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_is_known: NDArray[np.bool_]
     published: NDArray[np.intp]
     estimates: tuple[PayloadEstimate, ...]
     joint_offsets: FloatArray
@@ -321,15 +341,11 @@ def replay(
         for k, contact in found.contacts:
             touched[first + k :] = contact.link if contact.lasts else 0
         progress(min(first + AT_ONCE, count), count, estimates[-1][1])
-    lengths = np.diff([*(k for k, _ in estimates), count])
-
-    def held(name: str) -> Any:
-        """Of each sample's estimate."""
-        return np.repeat([getattr(estimate, name) for _, estimate in estimates], lengths, axis=0)
-
+    which = np.repeat(np.arange(len(estimates)), np.diff([*(k for k, _ in estimates), count]))
     arm_errors = follower.monitor.payload_estimator.arm_errors
     return Replay(
         **vars(follower.findings(data.names, data.rejected)),
+        **vars(PayloadCurves.of([estimate for _, estimate in estimates], which)),
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
         gravity_torques=robot.gravity_torques(data.q),
@@ -339,8 +355,6 @@ def replay(
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
-        mass_std=held("std")[:, 0],
-        **{name: held(name) for name in ("mass", "com", "com_std", "com_is_known")},
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         joint_offsets=arm_errors.offset,
