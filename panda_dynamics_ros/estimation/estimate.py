@@ -208,14 +208,15 @@ STOOD_STILL = "stood still"
 
 @dataclass(frozen=True, eq=False)
 class PayloadSegment:
-    """The payload between two changes, from all samples of the recording.
+    """One payload, or none, between two changes.
 
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
-    motion_s: s in motion that were used.
-    estimate: the payload; its status is "smoothed", or says why little is known, or that it was declared unloaded.
+    estimate: the last one; or that from all samples, whose status is "smoothed", or says why little is known, or that
+        it was declared unloaded.
+    motion_s: s in motion that the latter is from; nan for the former.
     """
 
     start: float
     end: float
-    motion_s: float
     estimate: PayloadEstimate
+    motion_s: float = math.nan

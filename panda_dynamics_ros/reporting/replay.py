@@ -56,15 +56,6 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
-    """One payload, or none, between two changes: from when to when, s, and its last estimate."""
-
-    start: float
-    end: float
-    estimate: PayloadEstimate
-
-
-@dataclass(frozen=True, eq=False)
 class Findings:
     """What was found in a recording.
 
@@ -86,7 +77,7 @@ class Findings:
     residual_rms: FloatArray
     residual_mean: FloatArray
     events: tuple[Event, ...]
-    payloads: tuple[Carried, ...]
+    payloads: tuple[PayloadSegment, ...]
     problem: str
 
     @property
@@ -122,7 +113,7 @@ class Follower:
         self._shown: dict[str, tuple[int, str]] = {}  # samples with a problem, its last words; by words without digits
         self._begin = math.nan  # of what is carried
         self._recent: deque[PayloadEstimate] = deque(maxlen=100)  # 2 s: a change is detected after its onset
-        self._payloads: list[Carried] = []
+        self._payloads: list[PayloadSegment] = []
         self._changes: list[Event] = []
         self._touches: list[Event] = []  # that the payload estimator noticed
         self._contact: Contact | None = None  # the last one
@@ -152,7 +143,7 @@ class Follower:
         """
         stamp = np.concatenate(self._stamps)
         self._count_problem(self.samples)
-        last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
+        last = PayloadSegment(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
         contacts = [
             Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
             for start, each in self._contacts.items()
@@ -199,7 +190,7 @@ class Follower:
             self._changes.append(Event(event.kind, event.stamp, onset))
             if onset > self._begin and self._recent:  # something else is carried since then
                 before = [estimate for estimate in self._recent if estimate.stamp <= onset]
-                self._payloads.append(Carried(self._begin, onset, (before or [self._recent[0]])[-1]))
+                self._payloads.append(PayloadSegment(self._begin, onset, (before or [self._recent[0]])[-1]))
             self._begin = max(onset, self._begin)
             self._recent.clear()
         if is_due:
