@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.model import RobotModel
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, PayloadSegment, contact_wrench
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
-from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING, ChangeEvent, PayloadSegment
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.robot import RobotDescription
@@ -32,12 +32,9 @@ _DIGITS = str.maketrans("", "", "0123456789")
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
-    """Something that happened to the arm.
+class Event(ChangeEvent):
+    """Something that happened to the arm; a "load" is one that the recording does not decide.
 
-    kind: "pick", "release", "contact" or "load", a weight or a steady push, where the recording does not decide it.
-    stamp: s, when it was detected.
-    onset: s, when it began by the estimate; long ago for a payload that was there from the start.
     end: s, of a contact; None while it lasts, and where its end was not seen.
     link: 1..n, on which a contact is; None where no link is named.
     torques: (n,), N m, that a contact added; None where no link is named.
@@ -45,9 +42,6 @@ class Event:
     ended_by: "released" or "steady"; empty while it lasts.
     """
 
-    kind: str
-    stamp: float
-    onset: float
     end: float | None = None
     link: int | None = None
     torques: FloatArray | None = None
@@ -145,7 +139,7 @@ class Follower:
         self._count_problem(self.samples)
         last = PayloadSegment(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
         contacts = [
-            Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
+            Event(start, CONTACT, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
             for start, each in self._contacts.items()
             if each.ended_by != "payload"  # a pick or release touches the arm until the payload is known
         ]
@@ -180,14 +174,14 @@ class Follower:
         load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
         is_decided = event is not None and load is not None and event.onset <= load.stamp
         if event is not None and event.kind == CONTACT:
-            self._touches.append(Event(CONTACT, event.stamp, event.onset))
+            self._touches.append(Event(event.stamp, CONTACT, event.onset))
             if is_decided:  # what was a load was a push
                 self._changes.pop()
         elif event is not None and event.kind == PICK and is_decided:  # it was a weight
             self._changes[-1] = replace(self._changes[-1], kind=PICK)
         elif event is not None:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
-            self._changes.append(Event(event.kind, event.stamp, onset))
+            self._changes.append(Event(event.stamp, event.kind, onset))
             if onset > self._begin and self._recent:  # something else is carried since then
                 before = [estimate for estimate in self._recent if estimate.stamp <= onset]
                 self._payloads.append(PayloadSegment(self._begin, onset, (before or [self._recent[0]])[-1]))
