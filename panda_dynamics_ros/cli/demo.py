@@ -16,12 +16,11 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.dynamics.model import load_robot
 from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
-from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.recordings.bag_writing import write_joint_states
 from panda_dynamics_ros.recordings.dataset import load_dataset
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
-from panda_dynamics_ros.reporting.replay import replay
+from panda_dynamics_ros.reporting.replay import PayloadCurves, replay
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.simulation.plant import TIMESTEP, payload_cube
 from panda_dynamics_ros.untrusted import import_elsewhere, python_command
@@ -138,7 +137,7 @@ def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> N
     }
     is_carried = (data.stamp >= picked) & (data.stamp < released)
     bodies, exact = np.outer(is_carried, [truth.mass, *truth.com]), np.zeros((len(data.stamp), 3))
-    carried = SmoothedHistory(bodies[:, 0], exact[:, 0], bodies[:, 1:], exact, is_carried)
+    carried = PayloadCurves(bodies[:, 0], exact[:, 0], bodies[:, 1:], exact, is_carried)
     files = [summaries.write_summary(summary, args.output), bag]
     files += plot_replay(data, robot, offline, args.output, truth=carried)
     counts = f"{summary['samples']} samples at {summary['rate_hz']:.0f} Hz and {summary['dropped']} lost"

@@ -16,12 +16,12 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.cli.replay_bag import write_replay
 from panda_dynamics_ros.dynamics.model import RobotModel
-from panda_dynamics_ros.estimation import PayloadSegment, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation import PayloadSegment, smooth_payloads
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
-from panda_dynamics_ros.reporting.replay import Replay, replay
+from panda_dynamics_ros.reporting.replay import PayloadCurves, Replay, replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
@@ -95,7 +95,7 @@ def _report(
         warnings.warn(sentence, stacklevel=2)
     args.output.mkdir(parents=True, exist_ok=True)
     summary = summaries.summary_of(data, result, segments, loads)
-    smoothed = {"smoothed": SmoothedHistory.at(data.stamp, segments)} if segments else {}
+    smoothed = {"smoothed": PayloadCurves.of_segments(data.stamp, segments)} if segments else {}
     files = [summaries.write_summary(summary, args.output), *plot_replay(data, robot, result, args.output, **smoothed)]
     if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
         files.append(args.output / "results")

@@ -62,17 +62,6 @@ def newton_euler_sample(table, with_gravity, frames, dq, ddq, wrenches, tau):
 
 
 @part
-def gravity_sample(table, frames, wrenches, tau):
-    """`newton_euler_sample` of an arm at rest."""
-    a = chain.upward(table)
-    for i in range(chain.joint_count(table)):
-        a, (mass, mc, _) = rotate_back(chain.placed(frames, i)[0], a), chain.link_body(table, i)
-        store(wrenches, i, 0, scale(mass, a))
-        store(wrenches, i, 3, cross(mc, a))
-    joint_torques(table, frames, wrenches, tau)
-
-
-@part
 def joint_torques(table, frames, wrenches, tau):
     """tau_i (n,): the component along joint i's axis of the wrenches (n, 6) of link i and of all links after it."""
     f, moment = ZERO, ZERO
@@ -96,12 +85,8 @@ def newton_euler_of_one(table, with_gravity, q, dq, ddq, tau):
 @compiled
 def gravity_of_one(table, q, tau):
     """tau of arms at rest, as `newton_euler_of_one`."""
-    n = chain.joint_count(table)
-    frames, wrenches = np.empty((n, 12)), np.empty((n, 6))
-    for k in range(0, q.shape[0], n):
-        chain.place_joints(table, q[k : k + n], frames)
-        gravity_sample(table, frames, wrenches, tau[k : k + n])
-    return finite(tau)
+    rest = np.zeros(q.shape[0])
+    return newton_euler_of_one(table, 1.0, q, rest, rest, tau)
 
 
 @compiled

@@ -13,7 +13,7 @@ from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import along
 from panda_dynamics_ros.dynamics.kinematics import beyond_joints, store_transform
-from panda_dynamics_ros.dynamics.newton_euler import gravity_sample, newton_euler_sample
+from panda_dynamics_ros.dynamics.newton_euler import newton_euler_sample
 from panda_dynamics_ros.robot.description import RobotDescription
 
 
@@ -29,10 +29,10 @@ class RobotState(NamedTuple):
 def robot_state_of_one(table, q, dq, T, gravity, coriolis):
     """The fields of `RobotState` for q and dq (n,); False if they are not finite."""
     n = chain.joint_count(table)
-    frames, work = np.empty((n, 12)), np.empty((n, 6))
+    frames, work, rest = np.empty((n, 12)), np.empty((n, 6)), np.zeros(n)
     chain.place_joints(table, q, frames)
-    gravity_sample(table, frames, work, gravity)
-    newton_euler_sample(table, 0.0, frames, dq, np.zeros(n), work, coriolis)
+    newton_euler_sample(table, 1.0, frames, rest, rest, work, gravity)
+    newton_euler_sample(table, 0.0, frames, dq, rest, work, coriolis)
     X = chain.BASE
     for i in range(n):
         X = along(X, chain.placed(frames, i))

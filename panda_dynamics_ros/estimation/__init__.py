@@ -9,7 +9,6 @@ from panda_dynamics_ros.estimation.contact import ContactOptions as ContactOptio
 from panda_dynamics_ros.estimation.estimate import ChangeEvent as ChangeEvent
 from panda_dynamics_ros.estimation.estimate import PayloadEstimate as PayloadEstimate
 from panda_dynamics_ros.estimation.estimate import PayloadSegment as PayloadSegment
-from panda_dynamics_ros.estimation.estimate import SmoothedHistory as SmoothedHistory
 from panda_dynamics_ros.estimation.external_torques import ContactWrench as ContactWrench
 from panda_dynamics_ros.estimation.external_torques import contact_wrench as contact_wrench
 from panda_dynamics_ros.estimation.options import EstimatorOptions as EstimatorOptions

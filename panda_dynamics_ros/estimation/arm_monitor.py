@@ -130,14 +130,15 @@ class ArmMonitor:
         Raises ArgumentError: an argument is not finite, or not of shape (n,). All filters are as they were before.
         """
         q, dq, tau = link_side_sample(self.robot, q, dq, tau)
-        before, stamp = self.contact_detector.contact, checks.number(stamp, "stamp")
-        self._follow(np.array([stamp]), q[None], dq[None], tau[None], None)
+        stamp, (external, residual, unexplained) = checks.number(stamp, "stamp"), np.empty((3, 1, self.robot.n))
+        found = ArmRows(external, residual, unexplained, [], [])
+        self._follow(np.array([stamp]), q[None], dq[None], tau[None], found)
         state = robot_state(self.robot, q, dq)
-        contact, external = self.contact_detector.contact, self._external
         return ArmOutput(
-            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external, contact,
-            contact is not before, self.payload_estimator.estimate, self._is_due, self.payload_estimator.residual,
-            partial(contact_wrench, self.robot, q, external, self._unexplained),
+            stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external[0],
+            self.contact_detector.contact, bool(found.contacts), self.payload_estimator.estimate,
+            any(is_due for *_, is_due in found.estimates), residual[0],
+            partial(contact_wrench, self.robot, q, external[0], unexplained[0]),
         )  # fmt: skip
 
     def update_state(self, state: Any) -> ArmOutput:
@@ -157,74 +158,70 @@ class ArmMonitor:
         External torques and contacts need no estimate: a program that has only these calls it without.
         """
         stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
-        shape = (len(stamps), self.robot.n)
         q, dq, tau = link_side_sample(self.robot, q, dq, tau, len(stamps))
-        found = ArmRows(np.empty(shape), np.empty(shape), np.empty(shape), [], [])
+        external, residual, unexplained = np.empty((3, len(stamps), self.robot.n))
+        found = ArmRows(external, residual, unexplained, [], [])
         for first in range(0, len(stamps), BLOCK):
             part = slice(first, first + BLOCK)
-            block = ArmRows(found.external_torques[part], found.residual[part], found.unexplained[part], [], [])
+            block = ArmRows(external[part], residual[part], unexplained[part], [], [])
             self._follow(stamps[part], q[part], dq[part], tau[part], block, payload)
             found.estimates.extend((first + k, estimate, due) for k, estimate, due in block.estimates)
             found.contacts.extend((first + k, contact) for k, contact in block.contacts)
         return found
 
     def _follow(
-        self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows | None,
-        payload: bool = True,
-    ) -> None:  # fmt: skip
-        """All filters follow N samples; what they say of each goes into `found`, where it is wanted."""
-        self._is_due, validator, residual = False, self._dynamics_validator, np.full(self.robot.n, math.nan)
+        self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows, payload: bool = True
+    ) -> None:
+        """All filters follow N samples; what they say of each goes into `found`."""
+        validator, residual = self._dynamics_validator, np.full(self.robot.n, math.nan)
         if payload:
             validator, residual = self.payload_estimator.validator, self.payload_estimator.residual
-        said = residual, self._external, self._unexplained
         kept, steps = validator.select(stamp, q, dq, tau)
         if len(kept) < len(stamp):
             if payload:  # the estimator may have something to say of samples that are not used
                 was = self.payload_estimator.estimate
                 self.payload_estimator.ignore()
-                if found is not None and self.payload_estimator.estimate is not was:
+                if self.payload_estimator.estimate is not was:
                     found.estimates.append((0, self.payload_estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
             if steps[part][0] <= 0.0:  # nobody knows the way of the joints
                 self._terms.restart()
             rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
-            if payload:
-                self._follow_rows(rows, steps[part], kept[part], found)
-            elif found is not None:
-                places = kept[part]
-                found.external_torques[places], contacts = self._touched(rows, steps[part])
-                found.unexplained[places], found.residual[places] = rows.unexplained, math.nan
-                found.contacts.extend((int(places[j]), contact) for j, contact in contacts)
-        if found is not None:
-            _fill(found, kept, *said)
+            self._follow_rows(rows, steps[part], kept[part], found, payload)
+        if len(kept) < len(found.residual):
+            _fill(found, kept, self._external, residual, self._unexplained)
+        if len(found.residual):
+            self._external, self._unexplained = found.external_torques[-1].copy(), found.unexplained[-1].copy()
 
-    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows | None) -> None:
-        estimator, k = self.payload_estimator, 0
+    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows, payload: bool) -> None:
+        """The contact detector follows N samples without a gap, with `payload` one update of the estimator after it."""
+        detector, k, end = self.contact_detector, 0, len(steps)
         while k < len(steps):
-            before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
-            end = estimator.advance(rows, steps, k)
-            part = rows if end - k == len(steps) else Rows(*(values[k:end] for values in rows))
-            external, contacts = self._touched(part, steps[k:end])
-            estimate, place, detector = estimator.estimate, int(places[end - 1]), self.contact_detector
-            self._unexplained = part.unexplained[-1]
-            if estimate.event is not None and estimate.event.kind == CONTACT:
-                was = detector.contact
-                detector.begin(estimate.stamp, part.q[-1])
-                if detector.contact is not was and detector.contact is not None:
-                    contacts.append((end - 1 - k, detector.contact))
-            self._is_due = estimate is not before and self._is_to_publish(estimate, float(part.stamp[-1]))
-            if self._is_due:
-                detector.carry(estimate.vector)
-                self._arm_errors = estimator.error_torques
-            if found is not None:
-                found.external_torques[places[k:end]] = external
-                found.unexplained[places[k:end]] = part.unexplained
-                found.residual[places[k:end]] = residual
-                found.residual[place] = estimator.residual
-                found.contacts.extend((int(places[k + j]), contact) for j, contact in contacts)
+            residual: FloatArray | float = math.nan
+            if payload:
+                estimator = self.payload_estimator
+                before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
+                end = estimator.advance(rows, steps, k)
+            part, here = rows if end - k == len(steps) else Rows(*(values[k:end] for values in rows)), places[k:end]
+            external, contacts = detector.follow(part, steps[k:end])
+            found.external_torques[here] = external + self._arm_errors
+            found.residual[here], found.unexplained[here] = residual, part.unexplained
+            if payload:
+                estimate = estimator.estimate
+                found.residual[here[-1]] = estimator.residual
+                if estimate.event is not None and estimate.event.kind == CONTACT:
+                    was = detector.contact
+                    detector.begin(estimate.stamp, part.q[-1])
+                    if detector.contact is not was and detector.contact is not None:
+                        contacts.append((end - 1 - k, detector.contact))
                 if estimate is not before:
-                    found.estimates.append((place, estimate, self._is_due))
+                    is_due = self._is_to_publish(estimate, float(part.stamp[-1]))
+                    found.estimates.append((int(here[-1]), estimate, is_due))
+                    if is_due:
+                        detector.carry(estimate.vector)
+                        self._arm_errors = estimator.error_torques
+            found.contacts.extend((int(here[j]), contact) for j, contact in contacts)
             k = end
 
     def _is_to_publish(self, estimate: PayloadEstimate, stamp: float) -> bool:
@@ -236,19 +233,12 @@ class ArmMonitor:
         self._published = stamp
         return True
 
-    def _touched(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
-        """External torques (N, n), without those that are the arm's errors as learnt, and changes of the contact."""
-        external, contacts = self.contact_detector.follow(rows, steps)
-        external += self._arm_errors
-        self._external = external[-1]
-        return external, contacts
-
 
 def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:
     """At samples that were not used, residual, external torques and the rest stay what they were; at first as given."""
     used = np.full(len(found.residual), -1)
     used[kept] = kept
     last = np.maximum.accumulate(used)
-    for values, before in zip((found.residual, found.external_torques, found.unexplained), first, strict=True):
+    for values, before in zip(found[:3], first, strict=True):
         values[:] = values[last]
         values[last < 0] = before

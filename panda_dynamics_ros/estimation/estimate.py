@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -210,36 +209,15 @@ STOOD_STILL = "stood still"
 
 @dataclass(frozen=True, eq=False)
 class PayloadSegment:
-    """The payload between two changes, from all samples of the recording.
+    """One payload, or none, between two changes.
 
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
-    motion_s: s in motion that were used.
-    estimate: the payload; its status is "smoothed", or says why little is known, or that it was declared unloaded.
+    estimate: the last one; or that from all samples, whose status is "smoothed", or says why little is known, or that
+        it was declared unloaded.
+    motion_s: s in motion that the latter is from; nan for the former.
     """
 
     start: float
     end: float
-    motion_s: float
     estimate: PayloadEstimate
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothedHistory:
-    """The segments as curves over N samples.
-
-    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame; com_is_known: (N,), of each estimate.
-    """
-
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_is_known: NDArray[np.bool_]
-
-    @classmethod
-    def at(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> SmoothedHistory:
-        """At the stamps (N,), s, of a recording."""
-        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
-        names = ("mass", "std", "com", "com_std", "com_is_known")
-        mass, std, *of_com = (np.array([getattr(each.estimate, name) for each in segments])[which] for name in names)
-        return cls(mass, std[:, 0], *of_com)
+    motion_s: float = math.nan

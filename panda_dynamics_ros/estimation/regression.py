@@ -24,7 +24,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import friction_of_joint, point_covariance, presliding_step, residual_sample
+from panda_dynamics_ros.dynamics.friction import friction_of_joint, presliding_step
 from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_momentum_sample
@@ -32,6 +32,7 @@ from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import Friction
+from panda_dynamics_ros.robot.residual_map import coordinates
 
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
 """Columns of terms and filters that belong to the arm, to the measured torque and to the share of the residual that a
@@ -125,12 +126,9 @@ class ArmTerms:
             self._before[:] = q[0]
         sample_terms(*self._arm, rows, self._before, self._bounds)
         if self._map is not None:
-            points, *rest = self._map.table
-            mean, covariance, work = np.empty(q.shape), np.empty(len(points)), np.empty(3 * self._n)
-            for k in range(len(q)):
-                point_covariance(points, q[k], dq[k], rows.s[k], work, covariance)
-                residual_sample(covariance, *rest, mean[k], rows.bias[k, :, UNEXPLAINED])
-            rows.bias[..., ARM] -= mean
+            for k, x in enumerate(coordinates(q, dq, rows.s)):
+                mean, rows.bias[k, :, UNEXPLAINED] = self._map.at(x)
+                rows.bias[k, :, ARM] -= mean
         return rows
 
 

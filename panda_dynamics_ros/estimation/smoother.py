@@ -70,5 +70,5 @@ def _segments(
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
         estimate = published_estimate(mean, P, estimator.options, estimator.shape, stamp=ends[k], status=status)
-        found.append(PayloadSegment(onsets[k], ends[k], float(motion[k]), estimate))
+        found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))
     return tuple(found)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
-from panda_dynamics_ros.reporting.replay import Replay
+from panda_dynamics_ros.reporting.replay import PayloadCurves, Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -45,7 +44,7 @@ styled = matplotlib.rc_context(
 
 
 def plot_replay(
-    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: SmoothedHistory
+    data: JointDataset, robot: RobotDescription, result: Replay, output: Path, **others: PayloadCurves
 ) -> list[Path]:
     """payload.png, with these other curves, torques.png and payload.csv of a replayed recording.
 
@@ -78,7 +77,7 @@ def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
 @styled
 def plot_payload(
     time: FloatArray,
-    curves: Mapping[str, Replay | SmoothedHistory],
+    curves: Mapping[str, PayloadCurves],
     path: Path,
     title: str,
     events: Sequence[tuple[float, str]] = (),

@@ -18,7 +18,7 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.model import RobotModel
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.contact import Contact
-from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING
+from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING, ChangeEvent, PayloadSegment
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.robot import RobotDescription
@@ -32,12 +32,9 @@ _DIGITS = str.maketrans("", "", "0123456789")
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
-    """Something that happened to the arm.
+class Event(ChangeEvent):
+    """Something that happened to the arm; a "load" is one that the recording does not decide.
 
-    kind: "pick", "release", "contact" or "load", a weight or a steady push, where the recording does not decide it.
-    stamp: s, when it was detected.
-    onset: s, when it began by the estimate; long ago for a payload that was there from the start.
     end: s, of a contact; None while it lasts, and where its end was not seen.
     link: 1..n, on which a contact is; None where no link is named.
     torques: (n,), N m, that a contact added; None where no link is named.
@@ -45,23 +42,11 @@ class Event:
     ended_by: "released" or "steady"; empty while it lasts.
     """
 
-    kind: str
-    stamp: float
-    onset: float
     end: float | None = None
     link: int | None = None
     torques: FloatArray | None = None
     force: float | None = None
     ended_by: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """One payload, or none, between two changes: from when to when, s, and its last estimate."""
-
-    start: float
-    end: float
-    estimate: PayloadEstimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +71,7 @@ class Findings:
     residual_rms: FloatArray
     residual_mean: FloatArray
     events: tuple[Event, ...]
-    payloads: tuple[Carried, ...]
+    payloads: tuple[PayloadSegment, ...]
     problem: str
 
     @property
@@ -122,7 +107,7 @@ class Follower:
         self._shown: dict[str, tuple[int, str]] = {}  # samples with a problem, its last words; by words without digits
         self._begin = math.nan  # of what is carried
         self._recent: deque[PayloadEstimate] = deque(maxlen=100)  # 2 s: a change is detected after its onset
-        self._payloads: list[Carried] = []
+        self._payloads: list[PayloadSegment] = []
         self._changes: list[Event] = []
         self._touches: list[Event] = []  # that the payload estimator noticed
         self._contact: Contact | None = None  # the last one
@@ -152,9 +137,9 @@ class Follower:
         """
         stamp = np.concatenate(self._stamps)
         self._count_problem(self.samples)
-        last = Carried(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
+        last = PayloadSegment(self._begin, float(stamp[-1]), self._recent[-1] if self._recent else self._estimate)
         contacts = [
-            Event(CONTACT, start, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
+            Event(start, CONTACT, start, each.end, each.link, each.torques, self._forces.get(start, 0.0), each.ended_by)
             for start, each in self._contacts.items()
             if each.ended_by != "payload"  # a pick or release touches the arm until the payload is known
         ]
@@ -189,17 +174,17 @@ class Follower:
         load = self._changes[-1] if self._changes and self._changes[-1].kind == LOAD else None
         is_decided = event is not None and load is not None and event.onset <= load.stamp
         if event is not None and event.kind == CONTACT:
-            self._touches.append(Event(CONTACT, event.stamp, event.onset))
+            self._touches.append(Event(event.stamp, CONTACT, event.onset))
             if is_decided:  # what was a load was a push
                 self._changes.pop()
         elif event is not None and event.kind == PICK and is_decided:  # it was a weight
             self._changes[-1] = replace(self._changes[-1], kind=PICK)
         elif event is not None:
             onset = event.onset if math.isfinite(event.onset) else event.stamp
-            self._changes.append(Event(event.kind, event.stamp, onset))
+            self._changes.append(Event(event.stamp, event.kind, onset))
             if onset > self._begin and self._recent:  # something else is carried since then
                 before = [estimate for estimate in self._recent if estimate.stamp <= onset]
-                self._payloads.append(Carried(self._begin, onset, (before or [self._recent[0]])[-1]))
+                self._payloads.append(PayloadSegment(self._begin, onset, (before or [self._recent[0]])[-1]))
             self._begin = max(onset, self._begin)
             self._recent.clear()
         if is_due:
@@ -246,8 +231,36 @@ def _recording_problem(names: Sequence[str], rejected: Mapping[str, int], used: 
     return ""
 
 
+@dataclass(frozen=True, eq=False)
+class PayloadCurves:
+    """What is carried, over N samples.
+
+    mass, mass_std: (N,), kg; com, com_std: (N, 3), m, in the flange frame.
+    com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
+    """
+
+    mass: FloatArray
+    mass_std: FloatArray
+    com: FloatArray
+    com_std: FloatArray
+    com_is_known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, estimates: Sequence[PayloadEstimate], which: NDArray[np.intp]) -> "PayloadCurves":
+        """Of the estimates, each sample's by its number `which` (N,)."""
+        names = ("mass", "std", "com", "com_std", "com_is_known")
+        mass, std, *of_com = (np.array([getattr(each, name) for each in estimates])[which] for name in names)
+        return PayloadCurves(mass, std[:, 0], *of_com)
+
+    @classmethod
+    def of_segments(cls, stamp: FloatArray, segments: Sequence[PayloadSegment]) -> "PayloadCurves":
+        """Of smoothed payloads, at the stamps (N,), s, of their recording."""
+        which = np.searchsorted([segment.start for segment in segments[1:]], stamp, side="right")
+        return cls.of([segment.estimate for segment in segments], which)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Replay(Findings):
+class Replay(Findings, PayloadCurves):
     """What the nodes would have published over a recording of N samples, and what they would have found in it.
 
     stamp: (N,), s.
@@ -257,9 +270,6 @@ class Replay(Findings):
     touched_link: (N,), link 1..n that a contact is on, 0 without one; a pick counts as one until the payload is known.
     pose: (N, 4, 4), T_base_ee.
     residual: (N, n), N m, low-passed torque that neither model nor payload explains; nan while filters settle.
-    mass, mass_std: (N,), kg.
-    com, com_std: (N, 3), m, in the flange frame.
-    com_is_known: (N,), `PayloadEstimate.com_is_known` of each estimate.
     published: (K,), the samples after which an estimate was published, and `estimates`, these K.
     joint_offsets, joint_offsets_std: (n,), N m, constant torques that the joints' sensors add, as learnt at the end.
     """
@@ -273,11 +283,6 @@ class Replay(Findings):
     touched_link: NDArray[np.intp]
     pose: FloatArray
     residual: FloatArray
-    mass: FloatArray
-    mass_std: FloatArray
-    com: FloatArray
-    com_std: FloatArray
-    com_is_known: NDArray[np.bool_]
     published: NDArray[np.intp]
     estimates: tuple[PayloadEstimate, ...]
     joint_offsets: FloatArray
@@ -321,15 +326,11 @@ def replay(
         for k, contact in found.contacts:
             touched[first + k :] = contact.link if contact.lasts else 0
         progress(min(first + AT_ONCE, count), count, estimates[-1][1])
-    lengths = np.diff([*(k for k, _ in estimates), count])
-
-    def held(name: str) -> Any:
-        """Of each sample's estimate."""
-        return np.repeat([getattr(estimate, name) for _, estimate in estimates], lengths, axis=0)
-
+    which = np.repeat(np.arange(len(estimates)), np.diff([*(k for k, _ in estimates), count]))
     arm_errors = follower.monitor.payload_estimator.arm_errors
     return Replay(
         **vars(follower.findings(data.names, data.rejected)),
+        **vars(PayloadCurves.of([estimate for _, estimate in estimates], which)),
         stamp=data.stamp,
         measured_torques=robot.link_side_torques(data.q, data.tau),
         gravity_torques=robot.gravity_torques(data.q),
@@ -339,8 +340,6 @@ def replay(
         touched_link=touched,
         pose=robot.pose(data.q, "ee"),
         residual=residual,
-        mass_std=held("std")[:, 0],
-        **{name: held(name) for name in ("mass", "com", "com_std", "com_is_known")},
         published=np.array(list(published), dtype=np.intp),
         estimates=tuple(published.values()),
         joint_offsets=arm_errors.offset,

@@ -36,7 +36,7 @@ POSTURE, SPEED = 0.6, 1.0
 """rad and rad/s, at which the residual has become another one. Length scales from 0.15 to 1.2 rad explain the public
 log's second pass alike; these are among the most likely given its first one."""
 TURN = 0.5  # a joint that turns the other way counts like 0.6 rad
-MOST_POINTS = 300  # inducing points: evaluated within 20 us, and half a megabyte to keep
+MOST_POINTS = 300  # inducing points: evaluated within 30 us, and half a megabyte to keep
 NOISE_TIME = 0.04  # s, through which the quick noise keeps its value, after the estimator's filters
 DRIFT, DRIFT_TIME = 0.1, 0.15
 """Share of the residual that differs from run to run, by temperature and hysteresis, where a map knows it, and s for
@@ -44,6 +44,7 @@ which it keeps its value. On the public log two runs differ by .06 to .2 of it, 
 s after the estimator's filters."""
 NOVEL = 0.05  # share of the prior's variance that the points leave open, above which a state becomes a point of its own
 LARGEST_FILE = 4 << 20  # bytes of its arrays: twice what a map of `MOST_POINTS` points takes
+FAR = 18.0  # square distance beyond which a point does not count: k is a tenth of a thousandth there
 _JITTER = 1e-6
 _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explains at most
 
@@ -95,22 +96,25 @@ class ResidualMap:
         likelihood = -0.5 * ((self.square - explained) / tried**2 + freedom) - self.rows * np.log(tried)
         return checks.read_only(tried[likelihood.argmax(axis=0), np.arange(len(self.sigma))])
 
-    @cached_property
-    def table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """For the kernels of `dynamics.friction`, see the module's docstring.
+    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean torque (n,), N m, and the share (n,) of the prior's variance that is left, in a state x (3 n,).
 
-        Returns points (M, 3 n); transform (M, K), L^-T U; weights and reduction (K, n), of v and v^2.
+        One state, so that it does not depend on others: a product of many rows would add up in another order.
         """
+        (transform, weights, reduction), away = self._projection, self.points - x
+        square = np.einsum("mi,mi->m", away, away)
+        v = np.where(square < FAR, np.exp(-0.5 * square), 0.0) @ transform
+        return v @ weights, np.maximum(1.0 - v**2 @ reduction, 0.0)
+
+    @cached_property
+    def _projection(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """L^-T U (M, K), and by what v and v^2 are multiplied, (K, n) each; see the module's docstring."""
         transform, eigenvalues = self._directions
         ratio = (self.noise / self.sigma) ** 2
         total = eigenvalues[:, None] + ratio
         kept = eigenvalues > _NEGLIGIBLE * ratio.min(initial=1.0)
-        return (
-            self.points.copy(),
-            np.ascontiguousarray(transform[:, kept]),
-            np.ascontiguousarray((transform.T @ self.moment / total)[kept]),
-            np.ascontiguousarray((eigenvalues[:, None] / total)[kept]),
-        )
+        weights, reduction = transform.T @ self.moment / total, eigenvalues[:, None] / total
+        return np.ascontiguousarray(transform[:, kept]), weights[kept], reduction[kept]
 
     @cached_property
     def _directions(self) -> tuple[FloatArray, FloatArray]:

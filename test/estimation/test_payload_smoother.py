@@ -6,7 +6,8 @@ import pytest
 from motion import PAYLOAD, carried, coloured, followed, sinusoids, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
-from panda_dynamics_ros.estimation import Shape, SmoothedHistory, smooth_payloads
+from panda_dynamics_ros.estimation import Shape, smooth_payloads
+from panda_dynamics_ros.reporting.replay import PayloadCurves
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +137,7 @@ def test_a_known_mass_and_shape_are_those_of_what_is_carried(panda, motion):
 
 def test_the_history_steps_where_the_payload_changes(panda, motion, perfect):
     segments = smoothed(panda, motion, perfect)
-    history = SmoothedHistory.at(motion.stamp, segments)
+    history = PayloadCurves.of_segments(motion.stamp, segments)
     at = np.searchsorted(motion.stamp, [2.9, 3.1, 5.9, 6.1])
     expected = [segments[k].estimate.mass for k in (0, 1, 1, 2)]
     assert history.mass[at].tolist() == expected

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 from matplotlib.image import imread
 
-from panda_dynamics_ros.estimation import SmoothedHistory
 from panda_dynamics_ros.reporting.plots import GREY, RED, plot_columns, plot_payload
+from panda_dynamics_ros.reporting.replay import PayloadCurves
 
 
 def test_a_banner_is_red_and_on_top(tmp_path):
     """In both pictures of a replay, which have little else in red at the top."""
     time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
     curves = {
-        "estimate": SmoothedHistory(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))
+        "estimate": PayloadCurves(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))
     }
     path = tmp_path / "picture.png"
     draw: list[Callable[[str], Path]] = [

@@ -10,7 +10,6 @@ import yaml
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import point_covariance, residual_sample
 from panda_dynamics_ros.errors import ArgumentError, RobotDescriptionError
 from panda_dynamics_ros.robot.residual_map import MOST_POINTS, ResidualMap, coordinates, covariance
 
@@ -36,14 +35,9 @@ def learnt(panda: pdr.RobotModel, q: FloatArray, dq: FloatArray, y: FloatArray) 
 
 
 def residual_torques(robot, q, dq, s=None):
-    """Mean and standard deviation (N, 7), N m, by the estimator's kernels; s is that of constant velocity."""
+    """Mean and standard deviation (N, 7), N m, as the estimator has them; s is that of constant velocity."""
     known, s = robot.residual_map, np.tanh(dq / SLOW) if s is None else s
-    points, *table = known.table
-    mean, unexplained = np.empty(q.shape), np.empty(q.shape)
-    k, x = np.empty(len(points)), np.empty(3 * robot.n)
-    for row in range(len(q)):
-        point_covariance(points, q[row], dq[row], s[row], x, k)
-        residual_sample(k, *table, mean[row], unexplained[row])
+    mean, unexplained = (np.array(each) for each in zip(*map(known.at, coordinates(q, dq, s)), strict=True))
     return mean, known.sigma * np.sqrt(unexplained)
 
 

@@ -5,7 +5,7 @@ A kernel takes states that are stacked along the first axis: q of m states is (m
 One state is a stack of one, so a control loop calls the same kernel. Some algorithms have a second kernel, for `blocks`
 of states, which is several times as fast and takes seconds to compile.
 
-`of_states` tests for one state in plain arrays first, since that is what a control loop has: as `is_one_state` before
+`of_states` tests for one state in plain arrays first, since that is what a control loop has: by `is_one_state` before
 the compiled call, and with `finite` within it. Other arguments are checked, broadcast and flattened by `joint_rows`,
 which raises the error if something is wrong with them.
 """
@@ -55,13 +55,8 @@ def of_states(
     blocks: for rows of them, from `MANY` on: fewer are not worth its compilation. None where there is none.
     arguments: of both kernels: options, the joint arrays, and, zero, the result for one state, which is written.
     """
-    n = robot.n
-    for x in joints:  # as `is_one_state`: another call takes 3 % of the time
-        if type(x) is not _NDARRAY or x.dtype is not _FLOAT64 or x.ndim != 1 or len(x) != n or not x.flags.carray:
-            break
-    else:
-        if kernel(*arguments):
-            return arguments[-1]
+    if is_one_state(robot, joints) and kernel(*arguments):
+        return arguments[-1]
     first = len(arguments) - 1 - len(joints)
     names, options = list(signature(kernel.py_func).parameters)[first:-1], arguments[:first]
     leading, rows = joint_rows(robot, **dict(zip(names, joints, strict=True)))
