@@ -235,10 +235,12 @@ def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
     """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
     mass, variance: kg and its square. The Bayes factor is that of posterior and prior density at zero (Dickey 1971).
+    Below zero is what is taken off, a part that is described and not mounted.
     """
     variance += NOTHING**2
     log_ratio = -math.log(_INVERSE_SIZE) - 0.5 * (math.log(variance) + mass**2 / variance)
-    log_ratio -= math.log(max(math.erfc(-mass / math.sqrt(2.0 * variance)), 1e-300))  # no payload is below zero
+    x = mass / math.sqrt(2.0 * variance)
+    log_ratio -= math.log((1.0 - TAKEN_OFF) * math.erfc(-x) + TAKEN_OFF * math.erfc(x))
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 

@@ -302,11 +302,14 @@ class PayloadEstimator:
     def carried(self, state: GaussianState, place: slice = THETA, absolute: bool = False) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain.
 
-        It is relative to the tare, unless it is to be `absolute`.
+        It is relative to the tare, unless it is to be `absolute`, and to the least of the past where that is probably
+        less than nothing: then a part of the description is not mounted.
         """
-        k, sigma = self._gain
-        relative = self._tared and not absolute
-        shown = self._with_base(state, place, slice(k, k + 1), *([self._reference] if relative else []))
+        (k, sigma), (base, empty) = self._gain, hypotheses.least_carried(state, self._phi.stop)
+        is_missing = base.start > 0 and empty < 0.5 and state.mean[base.start] < 0.0
+        reference = self._reference if self._tared else base if is_missing else None
+        relative = [] if reference is None or absolute else [reference]
+        shown = self._with_base(state, place, slice(k, k + 1), *relative)
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
         np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
         if relative:
@@ -497,10 +500,11 @@ class PayloadEstimator:
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             theta, prior_std = self.carried(self._present), self.options.prior_std
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
-            total = self.carried(self._present, absolute=True) if self._tared else theta
-            of_all, more = ((float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in (total, theta))
+            least = hypotheses.least_carried(self._present, self._phi.stop)[0]
+            of_all = (self.carried(self._present, place, absolute=True) for place in (THETA, least))
+            masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in (*of_all, theta)]
             from_start = self._last is None and pending is None and not self._tared
-            self._plausibility.evaluate(of_all, more, from_start, self.arm_errors, of_shape)
+            self._plausibility.evaluate(masses, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:
             self._body, status = ConsistentBody(), CHANGED

@@ -10,7 +10,7 @@ Further checks concern the mass, the declared shape, a gain of all joints, and e
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -83,31 +83,28 @@ class PlausibilityCheck:
         return self._motion_s >= self._due
 
     def evaluate(
-        self, total: tuple[float, float], more: tuple[float, float], from_start: bool, errors: ArmErrors,
-        of_shape: str = "",
-    ) -> None:  # fmt: skip
+        self, masses: Sequence[tuple[float, float]], from_start: bool, errors: ArmErrors, of_shape: str = ""
+    ) -> None:
         """Renew `problem`.
 
-        total: kg, mass and its standard deviation of all that is carried, before limits and consistency are applied.
-        more: of what is carried beyond the tare.
+        masses: kg, each with its standard deviation, before limits and consistency are applied: all that is carried,
+            the least that ever was, and what is carried beyond the tare.
         from_start: whether nothing was tared, and no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
         of_shape: what contradicts the declared shape (`options.shape_problem`); empty if nothing does.
         """
         self._due = self._motion_s + PERIOD
-        problem = next(self._problems(total, more, from_start, errors), of_shape)
+        problem = next(self._problems(masses, from_start, errors), of_shape)
         is_other = problem and _FIGURES.sub("", problem) != _FIGURES.sub("", self.problem)
         if is_other or self._motion_s >= self._held_until:
             self.problem, self._held_until = problem, self._motion_s + HOLD
 
-    def _problems(
-        self, total: tuple[float, float], more: tuple[float, float], from_start: bool, errors: ArmErrors
-    ) -> Iterator[str]:
+    def _problems(self, masses: Sequence[tuple[float, float]], from_start: bool, errors: ArmErrors) -> Iterator[str]:
         """What is wrong, in a sentence each, the most fundamental first."""
         robot, known, max_mass = self._robot, self._options.known_mass, self._options.max_mass
-        (mass, mass_std), (carried, carried_std) = total, more
-        tolerance, of_tare = (NEGATIVE_MASS + 3.0 * std for std in (mass_std, carried_std))
-        is_light, is_heavy = mass < -tolerance, mass > max_mass + EXCESS_MASS + 2.0 * mass_std
+        (mass, mass_std), (least, least_std), (carried, carried_std) = masses
+        of_tare = NEGATIVE_MASS + 3.0 * carried_std
+        is_light, is_heavy = least < -NEGATIVE_MASS - 3.0 * least_std, mass > max_mass + EXCESS_MASS + 2.0 * mass_std
         ratios = self._squares[2:] / self._sigma**2
         overall, untouched = np.sqrt(ratios.mean(axis=1))
         if overall > CONTRADICTION or ratios[0].max() > JOINT_FAULT**2 or is_heavy or is_light:
@@ -120,13 +117,13 @@ class PlausibilityCheck:
             )
         if is_light:
             yield (
-                f"the torques are {-mass:.2f} kg lighter than those of the unloaded arm: expected the parameters of "
-                f"this arm, got {robot.name}; check robot, and that a declared end_effector is mounted"
+                f"the torques are {-least:.2f} kg lighter than those of the unloaded arm: expected the parameters of "
+                f"this arm, got {robot.name}; check robot, mounting, and that a declared end_effector is mounted"
             )
         if is_heavy:
             yield (
                 f"the torques are those of {mass:.2f} kg: expected at most max_mass = {max_mass:g} kg; raise it if the "
-                "payload is as heavy, else check robot and end_effector"
+                "payload is as heavy, else check robot, end_effector, mounting and gravity"
             )
         elif carried < -of_tare:
             yield f"{-carried:.2f} kg less is carried than at the tare: call reset, or tare what is carried now"
@@ -232,5 +229,5 @@ class PlausibilityCheck:
             offset = max(mean[joint], errors.offset[joint], key=abs)
             yield (
                 f"the torque of joint {joint + 1} is off by {offset:+.2g} N m: "
-                "calibrate its sensor, or identify the arm (panda-dynamics identify)"
+                "check mounting, calibrate its sensor, or identify the arm (panda-dynamics identify)"
             )
