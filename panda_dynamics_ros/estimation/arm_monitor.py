@@ -106,7 +106,8 @@ class ArmMonitor:
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
         self.publish_period_s, self._published = publish_period_s, -math.inf
         self._terms = ArmTerms(robot)
-        self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options).max_gap_s)
+        others = "shape", "external_torque_bandwidth_hz", "contact", "publish_period_s"
+        self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options, *others).max_gap_s)
         self._unexplained, self._arm_errors, self._external = np.ones(robot.n), *np.zeros((2, robot.n))
 
     @cached_property

@@ -49,14 +49,14 @@ class PositiveOptions:
                 raise ArgumentError(f"{field.name}: expected a positive number, got {value:g}")
 
     @classmethod
-    def of(cls: type[Options], options: dict[str, float]) -> Options:
-        """From keyword arguments.
+    def of(cls: type[Options], options: dict[str, float], *others: str) -> Options:
+        """From keyword arguments of a function that takes `others`, too.
 
         Raises ArgumentError: one of them is unknown, or its value is not a positive number.
         """
         known = [field.name for field in fields(cls)]
         if unknown := sorted(set(options) - set(known)):
-            raise ArgumentError(f"options: expected any of {', '.join(known)}, got {', '.join(unknown)}")
+            raise ArgumentError(f"options: expected any of {', '.join([*known, *others])}, got {', '.join(unknown)}")
         return cls(**options)
 
 

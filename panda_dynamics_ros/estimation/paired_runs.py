@@ -115,7 +115,7 @@ def weigh_paired_runs(
     """
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")
-    settings, body_shape = EstimatorOptions.of(options), Shape.of(shape)
+    settings, body_shape = EstimatorOptions.of(options, "check", "shape"), Shape.of(shape)
     for one, other in combinations([*loaded, *unloaded], 2):
         if np.array_equal(one.tau, other.tau) and np.array_equal(one.q, other.q):  # runs would seem to have no noise
             raise DataError(
@@ -133,8 +133,7 @@ def weigh_paired_runs(
             "the runs look swapped"
         )
     _refuse_changes(fit, runs, count)
-    stamp = float(first.stamp[-1])
-    estimate = published_estimate(mean, covariance, settings, body_shape, stamp=stamp, status=PAIRED)
+    estimate = published_estimate(mean, covariance, settings, body_shape, stamp=float(first.stamp[-1]), status=PAIRED)
     resting = runs if check is None else same_moments([rows_of(robot, data) for data in (check, *unloaded)])
     carrying, still = len(resting) - len(unloaded), resting[0].still
     reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)
@@ -184,8 +183,7 @@ class _Fit:
             left = np.hstack((-x[self._own], np.ones((n, 1))))  # and what the fit may have followed of the noise
             chi2 = np.einsum("ja,jab,jb->j", left, grams, left)
             chi2 += np.einsum("jab,jab->j", grams[:, :-1, :-1], P[self._own[:, :, None], self._own[:, None]])
-            before = PRIOR_ROWS * (LEVEL * residual) ** 2
-            self.level = np.sqrt((before + chi2) / (PRIOR_ROWS + rows * (R - 1)))
+            self.level = np.sqrt((PRIOR_ROWS * (LEVEL * residual) ** 2 + chi2) / (PRIOR_ROWS + rows * (R - 1)))
 
     def grams(self, number: int = 0, block: int = BLOCKS) -> FloatArray:
         """(n, ..), of each joint's columns of x and y, where run `number` has the other payload from `block` on."""

@@ -6,6 +6,7 @@ With `FAMILIAR` nothing is learnt about the arm: what is learnt reaches external
 """
 
 from dataclasses import asdict, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,13 @@ def samples(panda):
     tau = torques(panda, motion) + loaded * (torques(panda, motion, PAYLOAD) - torques(panda, motion))
     tau = tau - pushed * np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
     return zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
+
+
+@pytest.mark.parametrize(("function", "runs"), [(ArmMonitor, []), (pdr.weigh_paired_runs, [[0], [0]])])
+def test_an_unknown_option_is_answered_with_all_that_there_are(function, runs, panda):
+    named = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    with pytest.raises(ArgumentError, match=f"^options: .*max_gap_s, {', '.join(named)}, got shap$"):
+        function(panda, *runs, shap="sphere 0.1")
 
 
 def test_each_output_is_that_of_its_part(panda):
