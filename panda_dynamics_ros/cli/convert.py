@@ -14,7 +14,8 @@ panda-dynamics convert log.csv recording --columns "t=time:ms q=pos_# dq=vel_# t
 OPTIONS = [
     options.option("log", "the log to read", metavar="LOG"),
     options.option("output", "the rosbag2 folder to write", type=Path, metavar="DIR"),
-    *options.ROBOT,
+    options.ROBOT[0],
+    *options.CHAIN,
     options.COLUMNS,
     options.option("--topic", "topic of the messages (default: /joint_states)", default="/joint_states"),
     options.OVERWRITE,

@@ -52,10 +52,13 @@ def output(default: str, metavar: str = "DIR", words: str = "folder for the resu
     return option("--output", f"{words} (default: {default})", type=Path, default=Path(default), metavar=metavar)
 
 
-ARM = [
-    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none; of live: that of Desk)"),
+CHAIN = [
     option("--base", "first link of the chain in a URDF or MJCF file (default: the root)", metavar="LINK"),
     option("--tip", "last link of the chain, the payload's frame (default: flange or last link)", metavar="LINK"),
+]
+ARM = [
+    option("--end-effector", "mounted on the flange: none, hand or a YAML file (default: none; of live: that of Desk)"),
+    *CHAIN,
     option("--friction", "none: for a simulator without friction", choices=("published", "none"), default="published"),
     three("--mounting", (0.0, 0.0, 0.0), ("R", "P", "Y"), "roll, pitch and yaw of the base, rad (default: upright)"),
     three("--gravity", None, ("X", "Y", "Z"), "gravity in m/s^2 (default: 0 0 -9.81)"),
@@ -93,11 +96,11 @@ def add(parser: argparse._ActionsContainer, options: Options) -> None:
 
 
 def load_arm(args: argparse.Namespace) -> RobotModel:
-    """The robot of these options; the errors are those of `load_robot`."""
+    """The robot of those of these options that a command has; the errors are those of `load_robot`."""
     from panda_dynamics_ros.dynamics.model import load_robot
 
     names = [name[2:].replace("-", "_") for name, _ in ARM]
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    given = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
     return load_robot(args.robot or "panda", **given)
 
 

@@ -15,7 +15,7 @@ import urdf_texts
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import cli
 from panda_dynamics_ros.cli import main, pose
-from panda_dynamics_ros.cli.options import ROBOT, add, load_arm
+from panda_dynamics_ros.cli.options import ARM, ROBOT, add, load_arm
 from panda_dynamics_ros.errors import DataError
 
 ROOT = Path(__file__).parents[2]
@@ -116,10 +116,16 @@ def test_each_option_is_that_of_load_robot(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["base-parameters", "convert", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"]
+    "command", ["base-parameters", "excite", "export", "identify", "inertia", "pose", "replay", "simulate"]
 )
 def test_every_command_about_an_arm_has_them(command, capsys):
     assert main([command, "--help"]) == 0
     words = capsys.readouterr().out
     for option in ("--end-effector", "--base", "--tip", "--friction", "--mounting", "--gravity", "--effort"):
         assert f"  {option} " in words
+
+
+def test_convert_has_those_that_choose_joints(capsys):
+    assert main(["convert", "--help"]) == 0
+    words = capsys.readouterr().out
+    assert [name for name, _ in ARM if f"  {name} " in words] == ["--base", "--tip"]
