@@ -147,7 +147,7 @@ class PayloadEstimator:
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
-        self.robot, self.options = require_robot(robot), EstimatorOptions.of(options)
+        self.robot, self.options = require_robot(robot), EstimatorOptions.of(options, "shape")
         o, n = self.options, robot.n
         self.shape, self._period = Shape.of(shape), o.update_period_s - STAMP_RESOLUTION
         self.regression = MomentumRegression(n, o.bandwidth_hz)

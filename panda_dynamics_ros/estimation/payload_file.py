@@ -11,6 +11,7 @@ import yaml
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.errors import ArgumentError, DataError, DataFileNotFoundError
 from panda_dynamics_ros.estimation.estimate import ArmMemory, PayloadEstimate, PayloadMemory
+from panda_dynamics_ros.robot.description import RobotDescription
 from panda_dynamics_ros.robot.yaml_file import read_yaml
 from panda_dynamics_ros.untrusted import exists, replacing
 
@@ -29,11 +30,14 @@ def franka_load(estimate: PayloadEstimate) -> dict[str, Any]:
     }
 
 
-def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | Path) -> Path:
+def save_estimate(
+    estimate: PayloadEstimate, memory: PayloadMemory, path: str | Path, robot: RobotDescription | None = None
+) -> Path:
     """Write an estimate with its uncertainty, and what the estimator needs to go on from it, as YAML.
 
     A file that is there is replaced as a whole: whoever is killed while saving leaves the old one.
 
+    robot: the arm; its direction of gravity is saved, too.
     Returns the path written.
     Raises OSError: the file cannot be written.
     """
@@ -49,6 +53,8 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
         "identifiable": estimate.identifiable.tolist(),
         "memory": {name: getattr(memory, name).tolist() for name in _PAYLOAD},
     }
+    if robot is not None:
+        content["memory"]["gravity"] = robot.gravity.tolist()
     if memory.arm is not None:
         # As text: a thousand numbers in one line, to the bit, in a fraction of a millisecond.
         arrays = {name: getattr(memory.arm, name).astype("<f8").tobytes() for name in _ARM}
@@ -59,9 +65,11 @@ def save_estimate(estimate: PayloadEstimate, memory: PayloadMemory, path: str | 
     return target
 
 
-def load_estimate(path: str | Path) -> PayloadMemory:
+def load_estimate(path: str | Path, robot: RobotDescription | None = None) -> PayloadMemory:
     """What an estimator needs to go on from a saved estimate: see `PayloadEstimator.restore`.
 
+    robot: the arm that goes on. Mounted otherwise, it has another tilt, and gravity shows other errors of its links, in
+        which its memory counts: a memory of another direction of gravity, if that was saved, is refused.
     Raises DataFileNotFoundError: there is no such file.
     Raises DataError: it is not a saved payload; the message says what is wrong with it.
     """
@@ -77,13 +85,17 @@ def load_estimate(path: str | Path) -> PayloadMemory:
         raise DataError(f"{path}: {EXPECTED}, got a file without {', '.join(missing)}")
     try:
         arm = None if memory.get("arm") is None else _arm_of(memory["arm"])
+        if robot is not None and "gravity" in memory:
+            saved = checks.exactly(memory["gravity"], (3,), "memory.gravity")
+            if not np.allclose(saved, robot.gravity):
+                words = f"expected {robot.gravity.tolist()}, got {saved.tolist()}: it was saved under another mounting"
+                raise ArgumentError(f"memory.gravity: {words}")
         return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
 
 
 def _arm_of(content: object) -> ArmMemory:
-    """What was learnt about the arm, of the texts of `save_estimate`."""
     if not isinstance(content, dict) or set(content) != set(_ARM):
         raise ArgumentError(f"memory.arm: expected {', '.join(_ARM)}, got {content!r:.60}")
     arrays = []

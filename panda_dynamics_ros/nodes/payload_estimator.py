@@ -76,7 +76,7 @@ class EstimateFile:
     def _write(self, path: str) -> str:
         """Why the estimate could not be written; empty where it could."""
         try:
-            save_estimate(self._estimator.estimate, self._estimator.memory, path)
+            save_estimate(self._estimator.estimate, self._estimator.memory, path, self._estimator.robot)
         except (OSError, ArgumentError) as error:
             return f"not saved to {path}: {error}"
         return ""
@@ -93,7 +93,7 @@ class EstimateFile:
     def _restore(self, path: str, harmless: type[PandaDynamicsError]) -> None:
         """Go on from a saved estimate; of what is `harmless` the log is told, anything else is an error."""
         try:
-            self._estimator.restore(load_estimate(path))
+            self._estimator.restore(load_estimate(path, self._estimator.robot))
         except harmless as error:
             self._node.get_logger().warning(f"nothing is restored: {error}")
             return

@@ -122,7 +122,7 @@ def estimator(panda):
 
 @pytest.fixture
 def saved(estimator, tmp_path):
-    return save_estimate(estimator.estimate, estimator.memory, tmp_path / "deep" / "payload.yaml")
+    return save_estimate(estimator.estimate, estimator.memory, tmp_path / "deep" / "payload.yaml", estimator.robot)
 
 
 def test_what_was_saved_is_loaded(estimator, saved):
@@ -132,9 +132,17 @@ def test_what_was_saved_is_loaded(estimator, saved):
     assert_same(loaded.arm, memory.arm)
 
 
-def test_a_file_of_before_the_arm_was_saved_will_do(saved):
+def test_a_file_of_before_the_arm_or_its_mounting_was_saved_will_do(panda, saved):
     change_entry(saved, "memory.arm", ABSENT)
-    assert load_estimate(saved).arm is None
+    change_entry(saved, "memory.gravity", ABSENT)
+    assert load_estimate(saved, panda.mounted((np.pi, 0.0, 0.0))).arm is None
+
+
+def test_the_memory_of_another_mounting_is_refused(panda, saved):
+    """Which a turn about the vertical is not."""
+    assert_same(load_estimate(saved, panda.mounted((0.0, 0.0, 1.0))), load_estimate(saved))
+    with pytest.raises(PandaDynamicsError, match=r"payload.yaml: memory.gravity: expected .* another mounting"):
+        load_estimate(saved, panda.mounted((np.pi, 0.0, 0.0)))
 
 
 def test_a_person_can_read_it(estimator, saved):
@@ -178,6 +186,7 @@ NOT_SAVED = [  # entry of the file, what it becomes, and what is said
     ("memory.vector", [float("nan")] * 10, "memory.vector: expected finite numbers"),
     ("memory.covariance", (-np.eye(10)).tolist(), "positive eigenvalues, got -1"),
     ("memory.covariance", (np.eye(10) + np.eye(10, k=1)).tolist(), "memory.covariance: expected"),
+    ("memory.gravity", ["down"], "memory.gravity: expected"),
     ("memory.tare", [0.0] * 4, r"memory.tare: expected shape \(10,\), got \(4,\)"),
     ("memory.vector", [1e308] * 10, "memory.vector: expected"),
     ("memory.tare", [-1e308] * 10, "memory.tare: expected"),
@@ -203,10 +212,10 @@ def change_entry(saved: Path, entry: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(("entry", "value", "words"), NOT_SAVED)
-def test_what_is_no_saved_payload_is_refused(entry, value, words, saved):
+def test_what_is_no_saved_payload_is_refused(entry, value, words, panda, saved):
     change_entry(saved, entry, value)
     with pytest.raises(PandaDynamicsError, match=words) as caught:
-        load_estimate(saved)
+        load_estimate(saved, panda)
     assert str(caught.value).startswith(f"{saved}: ")
     assert "\n" not in str(caught.value)
 
@@ -249,8 +258,7 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, p
     for sample in zip(motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), strict=True):
         estimate = restored.update(*sample)
         assert np.isfinite([*estimate.vector, *estimate.std]).all()
-    carried = estimate.mass + loaded.tare[0]
-    assert abs(carried - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05
+    assert abs(estimate.mass + loaded.tare[0] - PAYLOAD.mass) < 3.0 * estimate.std[0] + 0.05
 
 
 @pytest.mark.parametrize("believed", [1.3, 1.5, 1.6])

@@ -161,9 +161,14 @@ def test_save_tells_the_whole_path(bench):
 
 def test_a_file_that_is_no_good_is_an_error(bench):
     """Not a start from nothing, which could pass for an empty gripper."""
+
+    def refusal(**others: Any) -> str:
+        bench.nodes.start("payload_estimator", **bench.parameters, **others)
+        assert bench.nodes.wait("payload_estimator") == CANNOT_START
+        return str(bench.nodes.log("payload_estimator").splitlines()[-1])
+
+    assert refusal(mounting=[3.14, 0.0, 0.0]).endswith("it was saved under another mounting")
     bench.path.write_text("memory: {vector: [1.0]}")
-    bench.nodes.start("payload_estimator", **bench.parameters)
-    assert bench.nodes.wait("payload_estimator") == CANNOT_START
-    last = bench.nodes.log("payload_estimator").splitlines()[-1]
+    last = refusal()
     assert last.startswith(f"error: {bench.path}: expected a saved payload")
     assert "without memory.covariance, memory.tare" in last
