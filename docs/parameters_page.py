@@ -53,10 +53,10 @@ BEGINNING = """\
 
 <!-- Written by `python docs/parameters_page.py > docs/parameters.md`; a test compares. Do not edit by hand. -->
 
-All parameters of the nodes, as `ros2 param describe` shows them. The launch files pass `config/parameters.yaml` to the
-nodes; use `params_file:=my_parameters.yaml` for your own file. Most parameters are read once, at the start, and cannot
-change later (`read-only`). Those marked *at run time* take effect with `ros2 param set`. A value that is out of range,
-or of the wrong type, is refused with the reason.
+All parameters of the nodes, as `ros2 param describe` shows them, and `ros2 run panda_dynamics_ros NODE --help` before a
+node runs. The launch files pass `config/parameters.yaml` to the nodes; use `params_file:=my_parameters.yaml` for your
+own file. Most parameters are read once, at the start, and cannot change later (`read-only`). Those marked *at run time*
+take effect with `ros2 param set`. A value that is out of range, or of the wrong type, is refused with the reason.
 
 Every node also has `use_sim_time`, and for each topic `qos_overrides.<topic>.publisher.<policy>` or
 `qos_overrides.<topic>.subscription.<policy>`, with the topic's full name and `history`, `depth` or `reliability` as the

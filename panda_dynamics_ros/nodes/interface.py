@@ -49,6 +49,7 @@ OF_EFFORT: dict[str, tuple[Any, str]] = {
     "rotor_inertia": (UNSET, ROTORS),
 }
 _OVERRIDABLE = QoSOverridingOptions.with_default_policies()
+declared: list[tuple[str, Any, str]] = []  # name, default and description of each parameter, for the help
 
 
 def now(node: Node) -> int:
@@ -72,6 +73,7 @@ def fixed(
             descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
         else:
             descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+    declared.append((name, default, description))
     value = node.declare_parameter(name, default, descriptor).value
     return list(value) if isinstance(default, list) else value
 
@@ -102,8 +104,7 @@ def diagnose(node: Node, statuses: Callable[[], Sequence[DiagnosticStatus]]) -> 
     diagnostics = publisher(node, DiagnosticArray, "/diagnostics")
 
     def publish() -> None:
-        header = Header(stamp=exact_time_message(now(node)))
-        diagnostics.publish(DiagnosticArray(header=header, status=statuses()))
+        diagnostics.publish(DiagnosticArray(header=Header(stamp=exact_time_message(now(node))), status=statuses()))
 
     every(node, 1.0, publish)
     return publish

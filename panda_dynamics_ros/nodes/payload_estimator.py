@@ -102,7 +102,7 @@ class EstimateFile:
 
 
 class PayloadEstimatorNode(Node):
-    """Publishes the payload estimates of an `ArmMonitor`.
+    """Publishes mass, centre of mass and inertia of what the arm carries, as its `ArmMonitor` estimates them.
 
     samples: the input of a node in this process that hands its outputs to `publish` (`suite`); None: its own.
     options: further ones of its `ArmMonitor`.
@@ -117,8 +117,7 @@ class PayloadEstimatorNode(Node):
         period = changeable(self, "publish_period_s", PUBLISH_PERIOD, words, 0.001, 10.0)
         self.enabled = changeable(self, "enabled", True, "Whether samples are used (see ~/set_enabled).")
         words = 'Shape of the payloads, m: "box LX LY LZ", "cylinder RADIUS HEIGHT" or "sphere RADIUS"; empty: unknown.'
-        shape = fixed(self, "shape", "", words) or None
-        options |= {"shape": shape, "publish_period_s": period}
+        options |= {"shape": fixed(self, "shape", "", words) or None, "publish_period_s": period}
         for option, name, words, low, high in OPTIONS:
             options[option] = float(fixed(self, name, getattr(DEFAULTS, option), words, low, high))
         self.monitor = ArmMonitor(self.samples.robot, **options)
@@ -237,7 +236,6 @@ class PayloadEstimatorNode(Node):
 
 
 def _words(estimate: PayloadEstimate) -> str:
-    """The status with the mass and its 95 % interval, and whether that is a payload."""
     is_known = estimate.status in (ESTIMATING, STANDSTILL) and not estimate.problem
     found = ", none found" if is_known and not estimate.is_carried else ""
     return f"{estimate.status}, {estimate.mass:.3f} +/- {estimate.mass_margin:.3f} kg{found}"

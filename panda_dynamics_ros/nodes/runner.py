@@ -3,6 +3,8 @@
 
 import contextlib
 import gc
+import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
+from panda_dynamics_ros.nodes.interface import declared
 from panda_dynamics_ros.nodes.start import end_at_once, on_signals
 from panda_dynamics_ros.warm_up import warm_up
 
@@ -63,13 +66,31 @@ def ros() -> Iterator[None]:
         rclpy.try_shutdown()
 
 
+def print_help(factory: Callable[[], Node | Sequence[Node]]) -> int:
+    """Print what a node is and its parameters, as it declares them where no other process sees it; returns 0."""
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"
+    rclpy.init(args=["--ros-args", "--log-level", "fatal"])
+    with contextlib.suppress(PandaDynamicsError):  # of a parameter that has to be given, once all are declared
+        made = factory()
+        for node in [made] if isinstance(made, Node) else made:
+            node.destroy_node()
+    rclpy.try_shutdown()
+    title = "Parameters, with their defaults: --ros-args -p name:=value"
+    lines = [f"  {name}:={json.dumps(default)}\n      {words}" for name, default, words in sorted(declared)]
+    print((factory.__doc__ or "").partition("\n")[0], "", title, *lines, sep="\n")
+    return 0
+
+
 def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") -> int:
     """Spin the node, or nodes, that `factory` makes; returns 0 after SIGINT or SIGTERM, else CANNOT_START.
 
     First, before the node exists, the `kernels` (a name of `warm_up`) are compiled or loaded. That may take longer than
     launch waits before it kills; so a signal ends the process at any moment of its start. A node with an attribute
     `done` ends by itself once that is true; one with a method `wait_for_input` waits in it for its input.
+    With --help, its help is printed instead.
     """
+    if "--help" in sys.argv:
+        return print_help(factory)
     on_signals(end_at_once)
     came: list[int] = []
     try:

@@ -12,7 +12,7 @@ from panda_dynamics_ros.nodes.runner import run_node
 
 
 def make_nodes() -> tuple[DynamicsNode, PayloadEstimatorNode]:
-    """Both nodes on one pipeline."""
+    """Both nodes, `panda_dynamics` and `payload_estimator`, on one pipeline."""
     dynamics = DynamicsNode(alone=False)
     estimator = PayloadEstimatorNode(dynamics.samples, **dynamics.options)
 

@@ -30,6 +30,7 @@ from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from waiting import PATIENCE
 
 from nodes.probe import Probe
 from nodes.processes import PATH
@@ -41,6 +42,7 @@ from panda_dynamics_ros.nodes.franka_state import FrankaStateNode
 from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.recordings import write_joint_states
 from panda_dynamics_ros.robot.joint_mapping import ArmJoints
+from panda_dynamics_ros.untrusted import python_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, TOPICS = ROOT / "docs" / "troubleshooting.md", ROOT / "docs" / "topics.md"
@@ -294,6 +296,18 @@ def test_the_page_is_what_the_nodes_declare():
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH}, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == PARAMETERS, "write it anew: python docs/parameters_page.py > docs/parameters.md"
+
+
+@pytest.mark.parametrize("name", ["bag_player", "payload_estimator"])
+def test_help_has_the_parameters_of_the_page(name):
+    """Of the executable; also where a parameter has to be given."""
+    command = python_command("panda_dynamics_ros.nodes.start", name, "--help")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = "\n".join(PARAMETERS).partition(f"## {name}, ")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` .* \| (.+) \|$", re.sub(r"\\(?=[|<~])", "", page), re.M)
+    assert len(rows) >= 6
+    assert re.findall(r"^  (\w+):=.+\n      (.+)$", done.stdout, re.M) == rows
 
 
 def test_every_parameter_describes_itself():
