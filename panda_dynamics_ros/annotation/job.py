@@ -9,6 +9,7 @@ import glob
 import hashlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, as_completed
@@ -76,7 +77,11 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
         try:
             yield pool
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            ending = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True})
+            ending.start()
+            while ending.is_alive():  # a thread may still start its process
+                end_workers()
+                ending.join(0.1)
             end_workers()
         return
     distributed = import_optional("distributed", "'panda_dynamics_ros[cluster]'")
@@ -85,9 +90,14 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
     except (OSError, TimeoutError, ValueError) as error:
         raise ArgumentError(f"scheduler: expected the address of a Dask scheduler, got {scheduler}: {error}") from error
     with client:
+        executor = client.get_executor(pure=False)
         try:
-            yield client.get_executor(pure=False)
+            yield executor
             client.run(end_workers)
+        except (KeyboardInterrupt, GeneratorExit):  # the latter where the caller is interrupted
+            executor.shutdown(wait=False)
+            client.run(end_workers)
+            raise
         except (distributed.comm.CommClosedError, CancelledError) as error:
             raise WorkerError(f"scheduler {scheduler}: the connection was lost") from error
 
@@ -218,5 +228,4 @@ def _sources(files: set[Path]) -> Iterator[Source]:
     for path, parts in members.items():
         stats = [file.stat() for file in sorted(parts)]
         states = "\n".join(f"{each.st_size}-{each.st_mtime_ns}" for each in stats)
-        version = hashlib.sha256(states.encode()).hexdigest()[:16]
-        yield Source(str(path), sum(each.st_size for each in stats), version)
+        yield Source(str(path), sum(each.st_size for each in stats), hashlib.sha256(states.encode()).hexdigest()[:16])

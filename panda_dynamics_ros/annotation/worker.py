@@ -106,10 +106,15 @@ def annotate_in_worker(task: str, source: str) -> list[Row]:
     thread = threading.get_ident()
     if thread in _workers and _workers[thread].task != task:
         _workers.pop(thread).end()
-    worker = _workers[thread] = _workers.get(thread) or _Worker(task)
+    worker = _workers.get(thread)
+    if worker is None:
+        worker = _workers[thread] = _Worker(task)  # at once: `end_workers` need not wait until it is ready
+        if worker.ask(task) is None:
+            _workers.pop(thread, None)
+            raise WorkerError(f"a worker could not start: it {worker.how_it_ended()}")
     rows: list[Row] | None = worker.ask(source)
     if rows is None:
-        del _workers[thread]
+        _workers.pop(thread, None)
         return Task(*json.loads(task)).failure(Source(*json.loads(source)), f"the worker {worker.how_it_ended()}")
     return rows
 
@@ -135,8 +140,6 @@ class _Worker:
             # Workers share the machine.
             env=os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
         )
-        if self.ask(task) is None:
-            raise WorkerError(f"a worker could not start: it {self.how_it_ended()}")
 
     def ask(self, message: str) -> Any:
         """The answer to a line; None where the process has ended."""

@@ -41,12 +41,12 @@ def write(folder: Path, count: int, seconds: float = 2.0) -> list[Path]:
 
 def read_table(path: Path) -> list[Row]:
     """Rows of a Parquet table, without the empty cells."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(path)
+    table = pytest.importorskip("pyarrow.parquet").read_table(path)
     assert table.column_names == list(COLUMNS)
     return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
 
 
 def children(process: int) -> list[int]:
-    """The processes that this one has started and that are there."""
-    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    """The processes that the threads of this one have started and that are there."""
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for thread in threads for child in thread.read_text().split()]

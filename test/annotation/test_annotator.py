@@ -84,8 +84,7 @@ def test_names_and_stamps_that_contradict_the_robot_are_a_problem(panda, tmp_pat
 @given(stamps=st.lists(st.floats(0.0, 5.0), min_size=1, max_size=40), block=st.integers(1, 9), seed=st.integers(0, 9))
 def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     """Duplicate, backward and future stamps may fall on the border of two blocks."""
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(len(stamps), 3, 7))
+    values = np.random.default_rng(seed).normal(size=(len(stamps), 3, 7))
 
     class Stream:
         path, notes, rejected = Path("made up"), (), Counter[str]()

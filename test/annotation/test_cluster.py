@@ -105,6 +105,19 @@ def test_the_table_of_the_page_is_that_of_the_code():
     assert "\n".join(lines) in PAGE
 
 
+def test_ctrl_c_ends_the_processes_of_the_workers_and_keeps_what_is_done(folder, cluster):
+    table, workers = folder / "interrupted.parquet", [process.pid for process in cluster.processes[1:]]
+
+    def interrupt(source: Source, outcome: Outcome) -> None:
+        assert [child for worker in workers for child in children(worker)]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annotate_recordings([folder / "recordings"], table, TASK, scheduler=cluster.address, progress=interrupt)
+    assert sum(row["kind"] == "recording" for row in read_table(table)) == 1
+    assert [child for worker in workers for child in children(worker)] == []
+
+
 def test_a_lost_worker_changes_nothing(folder, cluster):
     remote, recordings = folder / "remote.parquet", folder / "recordings"
     victim = cluster.processes[1]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import numpy as np
 import pytest
 from motion import columns
 from synthetic import TASK, children, read_table, write
+from waiting import PATIENCE
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.annotation.job import annotate_recordings, find_recordings
+from panda_dynamics_ros.annotation.job import annotate_recordings, find_recordings, open_executor
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.rows import read_table as read_rows
 from panda_dynamics_ros.annotation.worker import (
@@ -161,8 +163,7 @@ def test_a_recording_is_not_replaced_by_the_table(overwrite, tmp_path, in_this_p
 
 def test_resume_does_what_is_not_done(tmp_path, in_this_process):
     files, output = write(tmp_path / "data", 3), tmp_path / "table.parquet"
-    broken = tmp_path / "data" / "broken.mcap"
-    broken.write_bytes(b"nothing")
+    (tmp_path / "data" / "broken.mcap").write_bytes(b"nothing")
     annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
     with pytest.raises(ArgumentError, match="--resume"):
         annotate_recordings([tmp_path / "data"], output, TASK, jobs=1)
@@ -184,6 +185,28 @@ def test_resume_does_what_is_not_done(tmp_path, in_this_process):
     files[2].write_text(files[2].read_text() + "\n")  # another file now
     assert sorted(resumed()) == ["broken.mcap", "episode_0002.csv"]
     assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
+
+
+def test_workers_that_start_at_ctrl_c_are_not_waited_for(monkeypatch):
+    """One that is never ready, and comes after those that had started were ended."""
+    asked, ending = threading.Event(), threading.Event()
+
+    def command(module: str) -> list[str]:
+        asked.set()
+        assert ending.wait(PATIENCE)
+        return ["sleep", "60"]
+
+    def end() -> None:
+        end_workers()
+        ending.set()
+
+    monkeypatch.setattr("panda_dynamics_ros.annotation.worker.python_command", command)
+    monkeypatch.setattr("panda_dynamics_ros.annotation.job.end_workers", end)
+    with pytest.raises(KeyboardInterrupt), open_executor(1) as executor:
+        future = executor.submit(annotate_in_worker, json.dumps(TASK), "")
+        assert asked.wait(PATIENCE)
+        raise KeyboardInterrupt
+    assert "exit code" not in str(future.exception(0.0)), "it has ended by itself"
 
 
 def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, answer):
