@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         if args.smooth or args.unloaded:
             unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
             segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
+            contradicted = [each.estimate.problem for each in segments if each.estimate.problem]
+            result = replace(result, problem=next(iter(contradicted), result.problem))
         _report(args, f"{name}, with the parameters of {robot.name}", robot, data, result, segments)
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay

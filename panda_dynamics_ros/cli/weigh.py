@@ -126,7 +126,7 @@ def _rows(result: PairedRuns, truth: InertialParameters | None) -> console.Rows:
         rows.append(("problem", estimate.problem))
     if truth is not None:
         rows.append(("truth", f"{truth.mass:.4f} kg, centre of mass {console.joint_values(1e3 * truth.com, 1)} mm"))
-    if is_found:
+    if is_found and not estimate.problem:
         load = franka_load(estimate)
         com, tensor = (", ".join(f"{each:.9g}" for each in load[key]) for key in ("center_of_mass", "load_inertia"))
         rows.append(("libfranka", f"robot.setLoad({load['mass']:.6g}, {{{com}}}, {{{tensor}}});"))  # column-major

@@ -231,31 +231,31 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
     return CHANGES * min(at_zero * (2.0 * EVIDENCE / J) ** 1.5 / 3.0, _HALF)
 
 
-def nothing_is_carried(mass: float, variance: float, odds: float) -> float:
+def nothing_is_carried(mass: float, variance: float, odds: float, missing: float = 0.0) -> float:
     """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
     mass, variance: kg and its square. The Bayes factor is that of posterior and prior density at zero (Dickey 1971).
-    Below zero is what is taken off, a part that is described and not mounted.
+    missing: probability that something is missing instead, with a mass below zero.
     """
     variance += NOTHING**2
     log_ratio = -math.log(_INVERSE_SIZE) - 0.5 * (math.log(variance) + mass**2 / variance)
-    x = mass / math.sqrt(2.0 * variance)
-    log_ratio -= math.log((1.0 - TAKEN_OFF) * math.erfc(-x) + TAKEN_OFF * math.erfc(x))
+    x = mass / math.sqrt(2.0 * variance)  # no payload is below zero
+    log_ratio -= math.log(max((1.0 - missing) * math.erfc(-x) + missing * math.erfc(x), 1e-300))
     return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
 
 
-def least_carried(state: GaussianState, first: int) -> tuple[slice, float]:
+def least_carried(state: GaussianState, first: int, missing: float = 0.0) -> tuple[slice, float]:
     """Place of the least payload of the past, and the probability that it is nothing, an empty hand.
 
     After the first change it may be the present one, which a release has left; before any, the probability is 0. A mass
     clearly below zero is that of a part that is not mounted, or of a lift: of a lift if another payload is nothing.
-    first: where the past begins in the state.
+    first: where the past begins in the state. missing: probability that a described part is not mounted.
     """
     mean, past = state.mean, [*range(first, len(state.mean), PARAMETERS)]
     k, *others = sorted(past if len(past) > 1 else [0, *past], key=lambda place: mean[place])
     if math.erfc(-mean[k] / math.sqrt(2.0 * (state.covariance[k, k] + TOO_HEAVY**2))) < 2.0 * math.exp(-CLEAR):
         k = next((i for i in others if nothing_is_carried(float(mean[i]), state.covariance[i, i], START_ODDS) > 0.5), k)
-    empty = nothing_is_carried(float(mean[k]), state.covariance[k, k], EMPTY_ODDS)
+    empty = nothing_is_carried(float(mean[k]), state.covariance[k, k], EMPTY_ODDS, missing)
     return slice(k, k + PARAMETERS), empty * (len(past) > 0)
 
 
@@ -288,7 +288,7 @@ class Change:
     misfit: float
     rise: float
 
-    def adopted(self, payload_std: FloatArray, first: int) -> tuple[GaussianState, bool]:
+    def adopted(self, payload_std: FloatArray, first: int, missing: float = 0.0) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
@@ -296,7 +296,7 @@ class Change:
         the past, or nothing, than something new.
         """
         state, past, is_release = self.state.copy(), self.state.past(first), self.kind == RELEASE
-        shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first)
+        shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first, missing)
         if empty > 1.0 - math.exp(-CLEAR):
             state = state.conditioned(base, NOTHING * shares)
         new = 1.0 - empty * (base == THETA)

@@ -18,7 +18,7 @@ follows from what it leaves, by turns (expectation maximisation).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -35,6 +35,7 @@ from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 PAIRED = "from paired runs"  # status of such an estimate
 SWAPPED = 0.03  # kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so
+CERTAIN = 4.0  # standard deviations, beyond which a mass contradicts what is known of it
 CHANGED_CHI2, CHANGED_MASS, CHANGED_COM = 60.0, 0.03, 0.01
 """A payload counts as changed where mass and centre of mass before and after differ by this chi-square (4 degrees of
 freedom: 26 has a probability of 3e-5), and by kg or m that matter."""
@@ -126,7 +127,8 @@ def weigh_paired_runs(
     mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.grams()))
     covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]
     first, kinds = runs[0], (runs[:count], runs[count:])
-    if mean[0] < -max(SWAPPED, 4.0 * float(np.sqrt(covariance[0, 0]))):
+    certain = CERTAIN * float(np.sqrt(covariance[0, 0]))
+    if mean[0] < -max(SWAPPED, certain):
         names = [", ".join(run.name for run in kind) for kind in kinds]
         raise DataError(
             f"{names[0]}: expected loaded runs that weigh more than the unloaded {names[1]}, got {mean[0]:.3f} kg; "
@@ -139,15 +141,31 @@ def weigh_paired_runs(
     reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)
     left = [run.y[still] - run.Y[still] @ estimate.vector - reference for run in resting[:carrying]]
     with_load, without = (np.mean([run.y for run in kind], axis=0) for kind in kinds)
+    rest = RestCheck(np.vstack(left), fit.level * np.sqrt((2.0 + WHITE**2) * (1.0 + 1.0 / len(unloaded))))
     return PairedRuns(
-        estimate=estimate,
-        rest=RestCheck(np.vstack(left), fit.level * np.sqrt((2.0 + WHITE**2) * (1.0 + 1.0 / len(unloaded)))),
+        estimate=replace(estimate, problem=_problem(float(mean[0]), certain, settings, rest)),
+        rest=rest,
         noise=fit.level * np.sqrt(1.0 + WHITE**2),
         motion_s=float(first.motion[-1] - first.motion[0]),
         stamp=first.stamp - first.begin,
         q=first.q,
         difference=with_load - without,
         explained=np.mean([run.Y for run in kinds[0]], axis=0) @ estimate.vector,
+    )
+
+
+def _problem(mass: float, certain: float, options: EstimatorOptions, rest: RestCheck) -> str:
+    """What contradicts the result, in a sentence; `mass`, kg, is what the runs say alone, to within `certain`."""
+    if options.known_mass > 0.0 and abs(mass - options.known_mass) > certain:
+        return f"the runs weigh {mass:.3f} kg, which contradicts known_mass = {options.known_mass:g} kg: correct it"
+    if mass > options.max_mass + certain:
+        return f"the runs weigh {mass:.3f} kg: expected at most max_mass = {options.max_mass:g} kg; raise it"
+    if len(rest.torque) == 0 or rest.passed:
+        return ""
+    j = int(np.argmax(rest.largest / rest.noise))
+    return (
+        f"with the payload declared, the torque of joint {j + 1} at rest is off by {rest.largest[j]:.2f} N m, beyond "
+        f"{WITHIN_NOISE * rest.noise[j]:.2f} N m: check robot, mounting and gravity, and that the load did not move"
     )
 
 

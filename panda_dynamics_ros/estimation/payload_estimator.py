@@ -158,6 +158,7 @@ class PayloadEstimator:
         self._reference = slice(self._phi.stop, self._phi.stop + PARAMETERS)  # what counts as no payload, once tared
         place, sigma = self._errors.common_gain
         self._gain = self._phi.start + place, sigma
+        self._missing = 0.0 if np.allclose(robot.T_flange_ee, np.eye(4)) else hypotheses.TAKEN_OFF
         self._nothing = hypotheses.NOTHING / o.mass_std * o.prior_std
         self.keeps_past = False
         """Whether the payload before each change stays in the state (`smoother`)."""
@@ -222,7 +223,7 @@ class PayloadEstimator:
 
     def _referred(self, state: GaussianState) -> GaussianState:
         """The state with its payload as the reference, from which it differs by nothing, and the least of the past."""
-        base, _ = hypotheses.least_carried(state, self._phi.stop)
+        base, _ = self._least(state)
         referred = state.of(slice(0, self._phi.stop), THETA, *([base] if base.start > 0 else []))
         referred.variance[THETA] += self._nothing**2
         return referred
@@ -271,7 +272,7 @@ class PayloadEstimator:
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
         state, known = self._present, self._known
-        if hypotheses.least_carried(state, self._phi.stop)[0] != self._reference:  # else it is known again
+        if self._least(state)[0] != self._reference:  # else it is known again
             state = self._with_base(state)
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
@@ -305,8 +306,8 @@ class PayloadEstimator:
         It is relative to the tare, unless it is to be `absolute`, and to the least of the past where that is probably
         less than nothing: then a part of the description is not mounted.
         """
-        (k, sigma), (base, empty) = self._gain, hypotheses.least_carried(state, self._phi.stop)
-        is_missing = base.start > 0 and empty < 0.5 and state.mean[base.start] < 0.0
+        (k, sigma), (base, empty) = self._gain, self._least(state)
+        is_missing = self._missing * base.start > 0.0 and empty < 0.5 and state.mean[base.start] < 0.0
         reference = self._reference if self._tared else base if is_missing else None
         relative = [] if reference is None or absolute else [reference]
         shown = self._with_base(state, place, slice(k, k + 1), *relative)
@@ -316,14 +317,17 @@ class PayloadEstimator:
             tare = slice(PARAMETERS + 1, 2 * PARAMETERS + 1)
             payload, slope[:, tare] = payload - shown.mean[tare], -slope[:, THETA]
         slope[:, PARAMETERS] = -sigma * payload
-        return GaussianState(slope[0, 0] * payload, slope @ shown.covariance @ slope.T)
+        covariance = slope @ shown.covariance @ slope.T
+        if place in relative:  # a payload differs from itself by nothing
+            covariance += np.diag(self._nothing**2)
+        return GaussianState(slope[0, 0] * payload, covariance)
 
     def _with_base(self, state: GaussianState, *places: slice) -> GaussianState:
         """The state, given that the least payload of the past may be nothing; with `places`, these entries come first.
 
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
-        base, empty = hypotheses.least_carried(state, self._phi.stop)
+        base, empty = self._least(state)
         is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
@@ -500,7 +504,7 @@ class PayloadEstimator:
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             theta, prior_std = self.carried(self._present), self.options.prior_std
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
-            least = hypotheses.least_carried(self._present, self._phi.stop)[0]
+            least = self._least(self._present)[0]
             of_all = (self.carried(self._present, place, absolute=True) for place in (THETA, least))
             masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in (*of_all, theta)]
             from_start = self._last is None and pending is None and not self._tared
@@ -600,7 +604,7 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
 
     def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
-        return change.adopted(self.options.prior_std, self._phi.stop)
+        return change.adopted(self.options.prior_std, self._phi.stop, self._missing)
 
     def _return_to(self, state: GaussianState) -> None:
         """Go on from an earlier state: what has changed since then has not."""
@@ -615,6 +619,9 @@ class PayloadEstimator:
             return state
         first, size = self._first, len(state.mean)
         return state.of(slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size))
+
+    def _least(self, state: GaussianState) -> tuple[slice, float]:
+        return hypotheses.least_carried(state, self._phi.stop, self._missing)
 
     @property
     def _first(self) -> int:

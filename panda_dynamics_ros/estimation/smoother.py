@@ -17,6 +17,7 @@ from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
 from panda_dynamics_ros.estimation.options import Shape
 from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
+from panda_dynamics_ros.estimation.plausibility import NEGATIVE_MASS
 from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
@@ -60,8 +61,15 @@ def _segments(
     first = len(state.mean) - PARAMETERS * len(changes)
     places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
-    nothing, found = np.zeros(PARAMETERS), []
+    nothing, found, problems = np.zeros(PARAMETERS), [], dict[int, str]()
     for k in sorted(empty):
+        payload = estimator.carried(state, places[k])
+        mass, std = float(payload.mean[0]), float(np.sqrt(payload.covariance[0, 0]))
+        if mass > NEGATIVE_MASS + 3.0 * std:
+            problems[k] = (
+                f"declared unloaded from {onsets[k] - start:.2f} to {ends[k] - start:.2f} s, the torques are those of "
+                f"{mass:.2f} kg: correct the moment, or declare the end_effector"
+            )
         state = state.conditioned(places[k], nothing)
     for k, place in enumerate(places):
         payload = estimator.carried(state, place)
@@ -69,6 +77,7 @@ def _segments(
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-        estimate = published_estimate(mean, P, estimator.options, estimator.shape, stamp=ends[k], status=status)
+        known, problem = (estimator.options, estimator.shape), problems.get(k, "")
+        estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status, problem=problem)
         found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))
     return tuple(found)
