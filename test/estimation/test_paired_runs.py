@@ -118,7 +118,9 @@ def test_torques_at_rest_are_within_the_noise_only_with_the_right_load():
         again = run("C", body, motion=resting, begin=120.0, seed=3)
         checked = pdr.weigh_paired_runs(ROBOT, [loaded], [unloaded], check=again)
         assert checked.estimate.mass == result.estimate.mass
-        assert checked.rest.passed == (body is PAYLOAD)
+        assert checked.rest.passed == (not checked.estimate.problem) == (body is PAYLOAD)
+    for known, words in ({"known_mass": 1.05}, "contradicts known_mass"), ({"max_mass": 0.5}, "at most max_mass"):
+        assert words in pdr.weigh_paired_runs(ROBOT, [loaded], [unloaded], **known).estimate.problem
 
 
 def _with_pauses() -> Motion:

@@ -146,6 +146,7 @@ def test_tare_makes_the_tool_the_new_zero(panda, fetched):
         later = sinusoids(4.0, rate=200.0, start=motion.stamp[-1] + 0.005 + 4.0 * k)
         estimate, _ = feed(estimator, later, torques(panda, later, payload))
         assert payload is None or estimate.mass == pytest.approx(payload.mass - tool.mass, abs=0.05)
+        assert ("less is carried than at the tare" in estimate.problem) == (payload is None)
     estimator.reset()
     assert estimator.estimate.status == "waiting for samples"
 

@@ -79,6 +79,9 @@ def test_an_unloaded_part_takes_off_what_the_model_gets_wrong(panda, motion, per
     assert [segments[k].estimate.status for k in (0, 2)] == ["declared unloaded", "declared unloaded"]
     assert segments[0].estimate.mass == 0.0
     assert tared.std[0] < plain.std[0]
+    loaded = smoothed(panda, motion, tau, unloaded=(4.0,))[1].estimate
+    assert "declared unloaded" in loaded.problem
+    assert not any(segment.estimate.problem for segment in segments)
 
 
 def test_a_contact_is_no_segment_and_left_out(panda, motion, perfect):

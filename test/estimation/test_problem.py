@@ -82,6 +82,16 @@ def test_a_pick_on_an_arm_lighter_than_its_model(panda):
     assert abs(estimate.mass - PAYLOAD.mass) < 2.5 * estimate.std[0]
 
 
+def test_with_a_hand_that_is_not_mounted_a_load_is_what_is_picked_up(panda):
+    """Mass and centre of mass beyond the least that was carried; and why that is less than nothing stays named."""
+    motion, model = sinusoids(10.0, 500.0), pdr.load_robot("panda", end_effector="hand")
+    _, estimates = followed(model, motion, carried(panda, motion, 4.0, seed=3))
+    late = [e for e in estimates if e.stamp > 6.0]
+    assert all("a declared end_effector is mounted" in e.problem for e in late)
+    assert abs(late[-1].mass - PAYLOAD.mass) < 2.0 * late[-1].std[0]
+    assert (np.abs(late[-1].com - PAYLOAD.com) < 2.0 * late[-1].com_std).all()
+
+
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
