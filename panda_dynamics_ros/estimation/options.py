@@ -17,11 +17,13 @@ import numpy as np
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
+from panda_dynamics_ros.estimation.hypotheses import nothing_is_carried
+from panda_dynamics_ros.estimation.kalman_filter import GaussianState
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 
 Options = TypeVar("Options", bound="PositiveOptions")
 
-_MASS_STD = 1e-3  # of a known mass: a kitchen scale's
+_MASS_STD, _RIGHT_ODDS = 1e-3, 99.0  # of a known mass: a kitchen scale's; odds that it is that of what is carried
 _SHAPE_STD = 0.1  # of a known shape's inertia: bodies are not quite homogeneous, nor quite aligned
 _DENSITIES = (3.0, 23e3)  # kg/m^3: less than packaging foam, as much as osmium
 _MISFIT = 25.0  # chi-square of six, the freedom of the inertia; delays of 30 ms reach 22
@@ -148,12 +150,15 @@ def with_known_mass(mean: FloatArray, covariance: FloatArray, known: float) -> t
     """Mean (10,) and covariance (10, 10), given that what is carried weighs `known` kg (0: unknown).
 
     A carried payload is one of more than half of the known mass. Then the mass counts as one more measurement,
-    which tells about the centre of mass, too, as far as the two are correlated.
+    which tells about the centre of mass, too, as far as the two are correlated. One in a hundred is declared wrongly.
     """
     if known == 0.0 or mean[0] < 0.5 * known:
         return mean, covariance
-    gain = covariance[0] / (covariance[0, 0] + (_MASS_STD * known) ** 2)
-    return mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0])
+    variance = covariance[0, 0] + (_MASS_STD * known) ** 2
+    gain, right = covariance[0] / variance, nothing_is_carried(abs(known - mean[0]), variance, _RIGHT_ODDS)
+    given = GaussianState(mean + gain * (known - mean[0]), covariance - np.outer(gain, covariance[0]))
+    state = GaussianState(mean, covariance).mixed(given, right)
+    return state.mean, state.covariance
 
 
 def with_known_shape(vector: FloatArray, covariance: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
