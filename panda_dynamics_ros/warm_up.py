@@ -19,6 +19,7 @@ from panda_dynamics_ros.dynamics.model import RobotModel, load_robot
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.errors import ArgumentError, MissingDependencyError
 from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
+from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.untrusted import python_command
 
@@ -34,6 +35,11 @@ def _samples(robot: RobotModel, payload: float = 0.0) -> tuple[FloatArray, Float
     stamp = 0.01 * np.arange(100.0)
     phase, push = 10.0 * stamp[:, None], np.outer(stamp > 0.8, 100.0 * robot.residual.std)
     return stamp, middle + 0.1 * speed * np.sin(phase), speed * np.cos(phase), torque + push
+
+
+def _torques_and_pose(robot: RobotModel) -> None:
+    SampleGate(robot).examine(0.0, np.array((robot.limits.lower, *np.zeros((2, robot.n)))))
+    robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n))
 
 
 def _dynamics(robot: RobotModel) -> None:
@@ -63,7 +69,7 @@ def _simulated_panda(robot: RobotModel) -> None:
 
 NODES: dict[str, Callable[[RobotModel], object]] = {
     "simulated_panda": _simulated_panda,
-    "torques_and_pose": lambda robot: robot_state(robot, robot.limits.lower.copy(), np.zeros(robot.n)),
+    "torques_and_pose": _torques_and_pose,
     "dynamics": _dynamics,
     "payload_estimator": _payload_estimator,
     "suite": _suite,

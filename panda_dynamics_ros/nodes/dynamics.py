@@ -13,6 +13,7 @@ from std_msgs.msg import Float64MultiArray
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.robot_state import robot_state
 from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, contact_wrench
+from panda_dynamics_ros.estimation.validation import SampleGate
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.contact_output import ContactOutput, PayloadInput, declare_contact_options
 from panda_dynamics_ros.nodes.encoded_messages import NumberPublisher
@@ -39,9 +40,8 @@ class DynamicsNode(Node):
         gather_s = 1.0 / (3.0 * math.tau * bandwidth)
         samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
-        self.monitor = ArmMonitor(samples.robot, **self.options)
-        kernels = "dynamics" if alone else "suite"
-        samples.is_estimating = warm_up_beside(kernels, self.get_logger().info).is_set
+        self.monitor, self._gate = ArmMonitor(samples.robot, **self.options), SampleGate(samples.robot)
+        samples.is_estimating = warm_up_beside("dynamics" if alone else "suite", self.get_logger().info).is_set
 
         def torques(numbers: FloatArray) -> JointState:
             return conversions.torque_message(Time(), samples.joint_names, numbers)
@@ -62,6 +62,8 @@ class DynamicsNode(Node):
 
     def _answer(self, sample: Sample) -> None:
         """Publish what needs no estimator, and what controllers wait for: gravity and Coriolis torques and the pose."""
+        # They depend on q and dq: beyond the arm's limits these are refused. The gate has no sample to compare with.
+        self._gate.examine(sample.stamp, np.array((sample.q, sample.dq, np.zeros(len(sample.q)))))
         state = robot_state(self.monitor.robot, sample.q, sample.dq)
         self._gravity.publish(sample.header_stamp, state.gravity_torques)
         self._coriolis.publish(sample.header_stamp, state.coriolis_torques)

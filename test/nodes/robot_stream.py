@@ -40,7 +40,7 @@ def joint_state(nanoseconds: int, q: Array, dq: Array, tau: Array, names: Sequen
     order = [ARM.index(name) if name in ARM else 7 for name in names]
     message = JointState(name=list(names))
     message.header.stamp = stamp_of(nanoseconds)
-    message.position = np.append(q, 0.04)[order].tolist()
+    message.position = np.append(q, 0.02)[order].tolist()
     message.velocity = np.append(dq, 0.5)[order].tolist()
     message.effort = np.append(tau, 77.0)[order].tolist()
     return message

@@ -58,11 +58,11 @@ def quotes() -> dict[int, list[str]]:
     }
 
 
-def sample(milliseconds: int, names: Sequence[str] = ARM, effort: float = 1.0) -> JointState:
-    """Of joints with these names, and efforts of this value, N m; none where it is nan."""
+def sample(milliseconds: int, names: Sequence[str] = ARM, effort: float = 1.0, position: float = -0.1) -> JointState:
+    """Of joints with these names and positions, rad, and efforts of this value, N m; none where it is nan."""
     message = joint_state(milliseconds * 1_000_000, REST, np.zeros(7), np.ones(7))
     message.name = list(names)
-    message.position = message.velocity = [0.5] * len(names)
+    message.position, message.velocity = [position] * len(names), [0.5] * len(names)
     message.effort = [] if np.isnan(effort) else [effort] * len(names)
     return message
 
@@ -86,7 +86,7 @@ STREAMS: dict[int, list[list[JointState]]] = {
     1: [[]],
     2: [[sample(round(k * 100.0 / 3.0)) for k in range(30)]],
     3: [[sample(0, effort=np.nan)], [sample(0, effort=0.0)]],
-    4: [[sample(0, ["shoulder_pan", "shoulder_lift"])], [sample(k, arm("fr3")) for k in range(101)]],
+    4: [[sample(0, ["pan", "lift"])], [sample(k, arm("fr3")) for k in range(101)], [sample(0, position=-135.0)]],
     5: [[sample(0, [*arm("left_panda"), *arm("right_panda")])]],
     6: [[sample(k) for k in (*range(50), *range(55, 60))]],
     7: [[sample(k) for k in (*range(50), 47)]],
@@ -97,6 +97,13 @@ STREAMS: dict[int, list[list[JointState]]] = {
 @pytest.mark.parametrize(("number", "k"), [(number, k) for number, cases in STREAMS.items() for k in range(len(cases))])
 def test_what_the_diagnostics_say_of_the_input(number, k, dynamics):
     assert said_of(dynamics, STREAMS[number][k]) == quotes()[number][k]
+
+
+def test_joint_states_in_degrees_are_not_answered(dynamics, monkeypatch):
+    answered: list[Any] = []
+    monkeypatch.setattr(dynamics._gravity, "publish", lambda *answer: answered.append(answer))
+    said_of(dynamics, [sample(0), sample(1, position=-135.0)])
+    assert len(answered) == 1
 
 
 def test_a_gap_afterwards_does_not_hide_why_samples_were_left_out(dynamics):
