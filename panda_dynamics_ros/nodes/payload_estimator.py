@@ -126,7 +126,7 @@ class PayloadEstimatorNode(Node):
         self._stamp: Time | None = None  # of the sample of the last estimate
         self._last_change: ChangeEvent | None = None
         self._change_count = 0
-        self._frozen_before = 0
+        self._frozen_before, self._problem = 0, ""
 
         self._payload = publisher(self, InertiaStamped, "~/payload", LATCHED)
         self._covariance = publisher(self, Float64MultiArray, "~/payload_covariance")
@@ -204,6 +204,9 @@ class PayloadEstimatorNode(Node):
             summary = f"{summary}; {estimate.problem}"
         else:
             level = DiagnosticStatus.OK
+        before, self._problem = self._problem, "".join(filter(str.isalpha, estimate.problem))  # numbers change
+        if self._problem not in ("", before):
+            self.get_logger().warning(estimate.problem)
         self._frozen_before = counts.frozen
         return conversions.status_message(self, "estimate", level, summary, values, self.samples.hardware_id)
 

@@ -118,15 +118,17 @@ def test_covariance_and_diagnostics(stream, script, probe):
 
 
 @pytest.mark.parametrize("name", ["", "sign", "degrees"])
-def test_wrong_input_is_a_warning_beside_the_mass(name, estimator, panda):
-    """In the library's words; the first recording is sound."""
+def test_wrong_input_is_a_warning_beside_the_mass(name, estimator, panda, capfd):
+    """In the library's words, and one line of the log; the first recording is sound."""
     r, words = recording(panda, 4.0, 200.0), ""
     if name:
         change, words = (WRONG | REFUSED)[name][:2]
         r = change(r)
     for stamp, *row in zip(r.motion.stamp, r.motion.q, r.motion.dq, r.tau, strict=True):
         estimator.samples._on_message(serialize_message(joint_state(round(1e9 * stamp), *row)))
-    status = estimator._diagnostic()
+    status = [estimator._diagnostic() for _ in range(3)][-1]
+    warnings = [line for line in capfd.readouterr().err.splitlines() if line.startswith("[WARN]")]
+    assert [words in line for line in warnings] == [True] * bool(name)
     assert status.level == (DiagnosticStatus.WARN if name else DiagnosticStatus.OK)
     assert words in status.message
     assert (" kg; " in status.message) == bool(name)
