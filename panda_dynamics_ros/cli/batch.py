@@ -66,7 +66,9 @@ def run(args: argparse.Namespace) -> None:
     summary |= {"failed": len(outcome.failures), "table": str(outcome.table)}
     tables = [("annotated", summary_rows(summary))]
     if outcome.failures:
-        kinds = Counter(error.replace(path, "..") for path, error in outcome.failures.items())
-        rows = [(f"{count}", error[:300]) for error, count in kinds.most_common(FAILURES_SHOWN)]
+        kinds = {path: error.replace(path, "..").removeprefix("..: ") for path, error in outcome.failures.items()}
+        example = {kind: path for path, kind in kinds.items()}
+        most = Counter(kinds.values()).most_common(FAILURES_SHOWN)
+        rows = [(f"{count}", f"{example[kind]}: {kind}"[:300]) for kind, count in most]
         tables.append(("failures", rows))
     print_results(args.json, summary | {"failures": outcome.failures}, tables, [outcome.table])

@@ -29,6 +29,7 @@ from panda_dynamics_ros.annotation.worker import (
     annotate_source,
     end_workers,
 )
+from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
 
@@ -207,6 +208,17 @@ def test_workers_that_start_at_ctrl_c_are_not_waited_for(monkeypatch):
         assert asked.wait(PATIENCE)
         raise KeyboardInterrupt
     assert "exit code" not in str(future.exception(0.0)), "it has ended by itself"
+
+
+def test_each_kind_of_failure_names_a_file(tmp_path, in_this_process, monkeypatch):
+    shown: list[Any] = []
+    monkeypatch.setattr("panda_dynamics_ros.cli.batch.print_results", lambda *given: shown.extend(given[2]))
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("no numbers\nat all\n")
+    assert main(["batch", str(tmp_path), "--output", str(tmp_path / "table.parquet")]) == 0
+    (_, _), (_, [(count, words)]) = shown
+    assert count == "2"
+    assert words.startswith((f"{tmp_path / 'a.csv'}: expected ", f"{tmp_path / 'b.csv'}: expected "))
 
 
 def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, answer):
