@@ -66,6 +66,8 @@ def write_topics(
     order of `topics`, and are written by their stamps. All else is as in `write_joint_states`.
     """
     path = checks.path(path, "path")
+    if wrong := [topic.name for topic in topics if not re.fullmatch(r"(/[A-Za-z_][A-Za-z_0-9]*)+", topic.name)]:
+        raise ArgumentError(f"topic: expected a name of ROS 2 such as /joint_states, got {wrong[0]!r:.80}")
     library, types = rosbag2.module("rosbags.rosbag2"), rosbag2.typestore()
     if path.exists():
         if not overwrite:
@@ -101,7 +103,7 @@ def write_joint_states(
     samples: of any length, also none; the stamp of each is that of its header and its time of reception.
     overwrite: whether a recording that is at `path` may be replaced; anything else there never is.
     Returns the MCAP file inside the folder.
-    Raises ArgumentError: `path` exists and may not be replaced, or a stamp is not a time from 0 to 2^31 s.
+    Raises ArgumentError: `path` may not be replaced, `topic` is no name of ROS 2, or a stamp not from 0 to 2^31 s.
     Raises MissingDependencyError: rosbags is not installed.
     Raises OSError: it cannot be written; what is at `path` stays as it is.
     """
