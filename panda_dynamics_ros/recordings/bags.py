@@ -102,9 +102,8 @@ class JointStateStream(SampleStream):
             self._note(f"the headers on {self.topic} have no stamps, so the times of reception are taken")
         for time, message in chain(first, messages):
             recorded = time if unstamped else nanoseconds(message.header.stamp)
-            stamp = to_seconds(*divmod(recorded, BILLION))
             values = message.position, message.velocity, message.effort
-            yield JointStateSample(stamp, tuple(message.name), *values, recorded)
+            yield JointStateSample(to_seconds(*divmod(recorded, BILLION)), tuple(message.name), *values, recorded)
 
     def _messages(self, files: list[BagFile]) -> Iterator[tuple[int, Any]]:
         """(receive time in ns, message) of all files; what cannot be read is noted."""
@@ -160,6 +159,8 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {listed(found, 'topics')}{damage}")
+    if topic is None:  # those of torques have no positions
+        counts = Counter({name: count for name, count in counts.items() if _has_positions(files, name)}) or counts
     offered = listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {offered}, got {topic!r}{damage}")
@@ -172,6 +173,13 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if len(most) != 1:
         raise DataError(f"{path}: topic: expected to be told which, got several with joint states: {offered}")
     return most[0]
+
+
+def _has_positions(files: list[BagFile], topic: str) -> bool:
+    """Whether the first message of a topic has positions, or cannot be decoded."""
+    with suppress(Exception):  # of a library, over bytes that are no message
+        return all(len(_decode(data).position) for file in files for _, data in islice(file.messages(topic), 1))
+    return True
 
 
 def _open_recording(path: Path) -> list[BagFile]:

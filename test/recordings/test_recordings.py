@@ -88,8 +88,7 @@ def test_names_that_a_uri_would_read_otherwise(tmp_path, storage):
 def test_split_recordings_are_read_in_order(tmp_path, storage):
     written = samples(12 * 5)
     parts = [written[k : k + 5] for k in range(0, 60, 5)]  # 12 parts: part 10 comes after part 9, not after part 1
-    folder = split_bag(tmp_path / "bag", parts, storage)
-    assert_same(read_whole(folder), written)
+    assert_same(read_whole(split_bag(tmp_path / "bag", parts, storage)), written)
 
 
 @both_storages
@@ -155,9 +154,12 @@ def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path, storage):
 
 @pytest.mark.parametrize("names", [("/left/joint_states", "/right/joint_states"), ("/a", "/b")])
 def test_in_doubt_the_topics_are_listed(tmp_path, names):
-    bag = write_bag(tmp_path / "bag", {name: samples(4) for name in names})
-    with pytest.raises(DataError, match=rf"{names[0]} \(4 messages\), {names[1]} \(4 messages\)"):
+    """But torques without positions are no choice."""
+    torques = {"/panda_dynamics/gravity_torques": [replace(each, position=np.empty(0)) for each in samples(9)]}
+    bag = write_bag(tmp_path / "bag", torques | {name: samples(4) for name in names})
+    with pytest.raises(DataError, match=rf"joint states: {names[0]} \(4 messages\), {names[1]} \(4 messages\)$"):
         read_joint_states(bag)
+    assert_same(read_whole(write_bag(tmp_path / "one", torques | {"/arm/js": samples(4)})), samples(4))
 
 
 @both_storages
@@ -191,6 +193,12 @@ def test_stamps_that_no_message_can_carry_are_refused(stamp, tmp_path):
     messages = Messages(np.array([START, stamp]), {"effort": np.zeros((2, 7))}, {})
     with pytest.raises(PandaDynamicsError, match=r"^stamp: expected times from 0 to 2\^31 s, got"):
         write_topics(tmp_path / "bag", [OfferedTopic("/fast", JOINT_STATE)], [[messages]])
+
+
+def test_what_is_no_name_of_a_topic_is_refused(tmp_path):
+    for name in ("bad topic", "joint_states", "/arm//q", "/1arm", "/arm/"):
+        with pytest.raises(PandaDynamicsError, match=rf"^topic: expected a name of ROS 2 .*, got '{name}'$"):
+            write_joint_states(tmp_path / "bag", samples(2), name)
 
 
 def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
