@@ -47,8 +47,7 @@ def constant(node: ast.expr) -> str:
 def test_there_are_these_launch_files_and_they_compile():
     assert [file.name.removesuffix(".launch.py") for file in FILES] == sorted(ARGUMENTS)
     for file in FILES:
-        code = compile(file.read_text(encoding="utf-8"), file, "exec")
-        assert "generate_launch_description" in code.co_names
+        assert "generate_launch_description" in compile(file.read_text(encoding="utf-8"), file, "exec").co_names
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -58,6 +57,14 @@ def test_arguments_are_those_that_users_know_and_are_described(name):
     for call in declared:
         assert len(constant(call.args[1])) > 10
     assert list(calls(tree_of(name), "description"))  # which adds those of all
+
+
+def test_lists_have_an_example_beside_an_empty_default():
+    pytest.importorskip("launch_ros", reason="ROS 2's launch system is not installed")
+    from panda_dynamics_ros.nodes.launching import SHARED as declared
+
+    lists = [each.description for each in declared if each.name in ("mounting", "gravity")]
+    assert [bool(re.search(r"\[0\.0, .*\].*; empty: ", words)) for words in lists] == [True, True]
 
 
 def test_no_argument_has_a_name_that_launch_files_of_others_use():

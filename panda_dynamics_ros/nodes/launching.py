@@ -51,7 +51,7 @@ def argument(name: str, description: str, default: Any = "", choices: list[str] 
 
 SHARED = (
     argument("robot", "panda, panda_ledezma, fr3, a file, or robot_description (the topic); empty: as in params_file."),
-    *(argument(name, words) for name, (_, words) in OF_ARM.items()),
+    *(argument(name, words.replace("[0.0]:", "empty:")) for name, (_, words) in OF_ARM.items()),
     argument("effort", "What effort the joint states have; current needs motor_constants.", choices=list(EFFORT_KINDS)),
     argument("namespace", "Namespace of all nodes (one per arm)."),
     argument("arm_prefix", "Prefix of the joint names where several arms share one topic."),
