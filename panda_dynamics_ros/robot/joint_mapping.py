@@ -168,7 +168,7 @@ def _rows(values: tuple[ArrayLike, ArrayLike, ArrayLike], count: int) -> FloatAr
     shapes = zip(FIELDS, map(np.shape, values), strict=True)
     field, size = next((field, math.prod(shape)) for field, shape in shapes if shape != (count,))
     if size == 0:
-        what, reason = f"got none: the message comes without {field}", f"no {field}"
+        what, reason = f"got none: the message comes without {field}, take a topic that has it", f"no {field}"
     else:
         what, reason = f"as many as names, got {size}", "lengths disagree"
     raise SampleError(f"{field}: expected {count} values, {what}", reason)
