@@ -5,10 +5,11 @@ sensor at the flange, where a finger pushes, or an object is put on it."""
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, Motion, carried, coloured, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, sinusoids, standing, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.estimation import ArmMonitor, Contact
+from panda_dynamics_ros.simulation.realism import SensorLevels
 
 AT, DURATION = 1.0, 0.3  # s
 
@@ -94,6 +95,16 @@ def test_nothing_happening_is_no_contact(panda, motion, clean, rng):
         assert run(ArmMonitor(panda), motion, clean + coloured(panda, motion.stamp, rng)) == []
 
 
+@pytest.mark.parametrize("rate", [30.0, 50.0])
+def test_vibrations_that_a_slow_stream_folds_are_no_contact(panda, rate, rng):
+    """Sensors of real arms vibrate at 35 Hz: to a slow stream, white noise of what it is at once. Pushes are found."""
+    still, level = standing(2.0, rate), np.hypot(SensorLevels().torque_vibration, SensorLevels().torque_noise)
+    for _ in range(10):
+        tau = torques(panda, still) + level * rng.standard_normal(still.q.shape)
+        assert run(ArmMonitor(panda), still, tau) == []
+        assert run(ArmMonitor(panda), still, tau + pushed(panda, still, 5, 12.0, rng))[0].start >= AT
+
+
 def test_wrong_friction_that_turns_is_no_contact(panda, motion, clean):
     """Coulomb friction off by half a sigma in every joint: a step of one sigma wherever a joint turns around."""
     wrong = 0.5 * panda.residual.std * np.tanh(motion.dq / 0.01)
@@ -127,17 +138,15 @@ def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
     load = np.where((motion.stamp >= AT)[:, None], 10.0 * panda.residual.std, 0.0)
     (contact,) = run(monitor, sinusoids(1.2), (clean - load)[:1200])
     assert contact.lasts
-    k = slice(1200, 1201)
-    later = Motion(motion.stamp[k] + 2.0, motion.q[k], motion.dq[k], motion.ddq[k])
-    (contact,) = run(monitor, later, clean[k])
+    (contact,) = run(monitor, sinusoids(0.001, start=3.2), clean[1200:1201])
     assert not contact.lasts
 
 
-def test_a_push_on_a_standing_arm_ends_though_it_leaves_friction_elsewhere(panda, motion, rng):
+def test_a_push_on_a_standing_arm_ends_though_it_leaves_friction_elsewhere(panda, rng):
     """A fifth of it stays; once in one contact, and once after it has become `steady`, when it goes as another one."""
-    still = Motion(motion.stamp, np.tile(motion.q[0], (len(motion.q), 1)), *np.zeros((2, *motion.q.shape)))
+    still = standing(2.5, 1000.0)
     push = pushed(panda, still, 5, 10.0, rng)
-    left = 0.2 * push[np.argmax(push.any(axis=1))] * (motion.stamp >= AT + DURATION)[:, None]
+    left = 0.2 * push[np.argmax(push.any(axis=1))] * (still.stamp >= AT + DURATION)[:, None]
     tau = torques(panda, still) + push + left
     for longest_s, ends in ((5.0, ["released"]), (0.25, ["steady", "released"])):
         contacts = run(ArmMonitor(panda, contact={"longest_s": longest_s}), still, tau)
@@ -154,11 +163,8 @@ OBJECTS = [f"data_pos_{k}" for k in range(1, 6)]
 def begins(stamp, force, least):
     """When the force first exceeds `least` after a second of quiet."""
     above = np.flatnonzero((force[1:] > least) & (force[:-1] <= least)) + 1
-    return [
-        stamp[k] for k in above
-        if stamp[k] - stamp[0] > 1.5
-        and force[(stamp > stamp[k] - 2.0) & (stamp <= stamp[k] - 0.8)].max(initial=0.0) < QUIET
-    ]  # fmt: skip
+    before = [force[(stamp > t - 2.0) & (stamp <= t - 0.8)].max(initial=0.0) for t in stamp[above]]
+    return [t for t, most in zip(stamp[above], before, strict=True) if t - stamp[0] > 1.5 and most < QUIET]
 
 
 def of_wrist(panda, name):
@@ -173,20 +179,15 @@ def of_wrist(panda, name):
 def test_contacts_end_when_the_finger_or_the_object_has_gone(panda, name):
     """Half a second later, and they stay ended, although what it leaves of the joints' friction is up to half of what
     it was at some joint; also where it had lasted for so long that it counted as carried. A finger that pushes as an
-    object weighs, for seconds, may be a weight to the torques of an arm that stands, and its end a release."""
+    object weighs, for seconds, may be a weight to the torques of an arm that stands, and its end a release. What
+    comes while a load is in doubt is in doubt with it: a finger is never a payload by more than three sigmas."""
     rows, force = of_wrist(panda, name)
-    contacts = {contact.start: contact for _, contact in ArmMonitor(panda).update_rows(*rows).contacts}
+    found = ArmMonitor(panda).update_rows(*rows)
+    contacts = {contact.start: contact for _, contact in found.contacts}
     gone = float(rows[0][np.flatnonzero(force > QUIET)[-1]])
     assert all(contact.end is not None and contact.end < gone + 0.5 for contact in contacts.values())
     assert "released" in {each.ended_by for each in contacts.values()} or name not in PUSHED
-
-
-@pytest.mark.parametrize("name", [*PUSHED, "8156ae8_data_pf_1", "8156ae8_data_raw_2"])
-def test_a_finger_is_never_surely_a_payload(panda, name):
-    """What comes while a load is in doubt is in doubt with it: nothing is carried, within three sigmas at any time."""
-    rows, _ = of_wrist(panda, name)
-    estimates = [estimate for _, estimate, _ in ArmMonitor(panda).update_rows(*rows).estimates]
-    assert max(estimate.mass / estimate.std[0] for estimate in estimates) < 3.0
+    assert name in OBJECTS or max(estimate.mass / estimate.std[0] for _, estimate, _ in found.estimates) < 3.0
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ from panda_dynamics_ros.estimation.external_torques import (
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
 WRENCH = np.array([10.0, -5.0, 20.0, 1.0, 0.5, -0.3])
-
-
 PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
 
 
