@@ -71,8 +71,7 @@ def covariance(value: ArrayLike, size: int, name: str) -> FloatArray:
     try:
         np.linalg.cholesky(P)
     except np.linalg.LinAlgError as error:
-        smallest = np.linalg.eigvalsh(P)[0]
-        raise ArgumentError(f"{name}: expected positive eigenvalues, got {smallest:.3g}") from error
+        raise ArgumentError(f"{name}: expected positive eigenvalues, got {np.linalg.eigvalsh(P)[0]:.3g}") from error
     return P
 
 

@@ -114,7 +114,6 @@ class FrankaConnection:
 
 
 def _candidates(binding: str) -> list[str]:
-    """Names of bindings to try, all installed."""
     if binding != AUTO and binding not in BINDINGS:
         raise ArgumentError(f"binding: expected {AUTO}, {', '.join(BINDINGS)}, got {binding!r}")
     wanted = BINDINGS if binding == AUTO else [binding]
@@ -129,7 +128,6 @@ def _candidates(binding: str) -> list[str]:
 
 
 def _opened(name: str, host: str) -> Any:
-    """The binding's robot."""
     deadline = time.monotonic() + BUSY
     while True:
         try:

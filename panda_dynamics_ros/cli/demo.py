@@ -93,8 +93,7 @@ def run(args: argparse.Namespace) -> None:
             else:
                 show([("starting the nodes (the first time, kernels are compiled)", f"{waited:.0f} s")])
         codes = processes.stop()
-    unclean = {name: code for name, code in codes.items() if code != 0}
-    if unclean:
+    if unclean := {name: code for name, code in codes.items() if code != 0}:
         raise DemoError(f"nodes did not end cleanly: {unclean}; see the logs in {args.output}")
     _report(seen, args, truth)
 
@@ -125,8 +124,7 @@ def _report(seen: Any, args: argparse.Namespace, truth: InertialParameters) -> N
     estimates = sorted(seen.estimates, key=lambda each: each.stamp)
     last = [each for each in estimates if each.stamp < released][-1]
     stamps, mass, com = (np.array([getattr(each, name) for each in estimates]) for name in ("stamp", "mass", "com"))
-    events = [(picked, "picked"), (released, "released")]
-    events += [(stamp, f"detected_{kind}") for stamp, kind in seen.changes]
+    events = [(picked, "picked"), (released, "released"), *((at, f"detected_{kind}") for at, kind in seen.changes)]
     summary = summaries.summary_of(data, offline) | {
         "samples": int(stream["received"]),
         "dropped": sum(int(stream[key]) for key in ("lost", "rejected", "out_of_order")),
@@ -155,8 +153,7 @@ def isolated_environment(domain: int) -> dict[str, str]:
 
     Loopback discovery in a domain of their own keeps a demo off a real robot's topics.
     """
-    own = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    return own | dict(os.environ)
+    return {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"} | dict(os.environ)
 
 
 class NodeProcesses(contextlib.AbstractContextManager["NodeProcesses"]):

@@ -90,7 +90,6 @@ def _report(
     args: argparse.Namespace, title: str, robot: RobotModel, data: JointDataset, result: Replay,
     segments: Sequence[PayloadSegment],
 ) -> None:  # fmt: skip
-    """Write and print what was found."""
     from panda_dynamics_ros.reporting.plots import plot_replay
 
     begin, loads = float(data.stamp[0]), summaries.franka_loads(data, robot, result)

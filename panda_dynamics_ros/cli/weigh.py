@@ -102,7 +102,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _rows(result: PairedRuns, truth: InertialParameters | None) -> console.Rows:
-    """The result in words, and the payload's true parameters where they are known."""
     estimate, rest = result.estimate, result.rest
     is_found = estimate.mass - estimate.mass_margin > 0.0
     mass, inertia, at_rest = console.mass_text(estimate), "not known", "not checked: the arm never paused"

@@ -160,8 +160,7 @@ def flange_pose(arm: Arm) -> list[list[Scalar]]:
     The product starts at the flange, where most entries are constant. The third axis is the cross product of the
     others: six products instead of four for each joint.
     """
-    axes: tuple[Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    x, y = (arm.flange.rotate(axis) for axis in axes)
+    x, y = arm.flange.rotate((1.0, 0.0, 0.0)), arm.flange.rotate((0.0, 1.0, 0.0))
     p: Vector = arm.flange.translation
     for placement in reversed(arm.joints):
         x, y = placement.rotate(x), placement.rotate(y)

@@ -86,10 +86,8 @@ def generate(
             written.append(function)
     notes = _notes(robot, counts)
     if language == "c":
-        source = _c_source(name, robot.n, notes, written)
-    else:
-        source = _python_source(name, robot.n, notes, written, math)
-    return GeneratedCode(source, name, counts)
+        return GeneratedCode(_c_source(name, robot.n, notes, written), name, counts)
+    return GeneratedCode(_python_source(name, robot.n, notes, written, math), name, counts)
 
 
 def _notes(robot: RobotDescription, counts: Mapping[str, OperationCount]) -> list[str]:
@@ -195,8 +193,7 @@ def _c_source(name: str, n: int, notes: list[str], functions: list[Written]) -> 
 
 
 def _c_body(n: int, function: Written) -> list[str]:
-    texts = [*chain(*function.rows), *(text for _, text in function.statements)]
-    used = set(re.findall(r"\w+", " ".join(texts)))
+    used = set(re.findall(r"\w+", " ".join([*chain(*function.rows), *(text for _, text in function.statements)])))
     body = []
     for argument in function.arguments:
         named = [i for i in range(n) if f"{argument}{i + 1}" in used]

@@ -209,8 +209,7 @@ def _with_its_sign(graph: Graph, output: Expression) -> int:
         return output.node
     if operation == CONSTANT:
         return graph.number_of(Node(CONSTANT, value=-value))
-    signed = Node(SUBTRACT, right, left) if operation == SUBTRACT else Node(NEGATE, output.node)
-    return graph.number_of(signed)
+    return graph.number_of(Node(SUBTRACT, right, left) if operation == SUBTRACT else Node(NEGATE, output.node))
 
 
 def _bracketed(text: str) -> str:

@@ -68,5 +68,4 @@ def believed_load(
     mass = max(float(theta[0]), 1e-3)
     com = theta[1:4] / mass
     com_std = np.sqrt(np.diag(com_covariance(mass, com, covariance)))
-    mass_std = float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS))
-    return BelievedLoad(float(theta[0]), mass_std, com, com_std)
+    return BelievedLoad(float(theta[0]), float(np.hypot(np.sqrt(covariance[0, 0]), MODEL_MASS)), com, com_std)

@@ -85,8 +85,7 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     left = samples.tau - inverse_dynamics(robot, q, dq, ddq) - friction_torques(robot, dq)
     left -= robot.felt_rotor_inertia * ddq
     regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
-    speed = np.linalg.norm(dq, axis=1)
-    moving = np.clip((speed - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
+    moving = np.clip((np.linalg.norm(dq, axis=1) - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)
     times = np.column_stack((samples.stamp, np.cumsum(moving) * period))
     table = np.hstack((q, dq, regressor, left, np.exp(-((dq / SLOW_SPEED) ** 2))))
     order = signal.butter(2, CUTOFF_HZ, fs=1.0 / period, output="sos")

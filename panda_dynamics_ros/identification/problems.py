@@ -250,8 +250,7 @@ def _load(model: LinearModel, gram: FloatArray, weight: FloatArray) -> str:
     masses = [_mass(part, np.column_stack([carried, rest]), weight, PAYLOAD_STD) for part in parts]
     (least, least_std), (most, most_std) = min(masses), max(masses)
     own, b = np.split(np.eye(len(x) + 1), [-1], axis=1)
-    both = np.hstack([own, carried, b])
-    mass, deviation = _mass(gram, both, weight, np.concatenate([std, PAYLOAD_STD]))
+    mass, deviation = _mass(gram, np.hstack([own, carried, b]), weight, np.concatenate([std, PAYLOAD_STD]))
     if mass < -max(LEAST_MASS, LEAST_SIGMAS * deviation):  # first: no load that changes makes an arm lighter
         return (
             f"the torques are those of an arm with {-mass:.2f} kg less at the flange than {prior.name}: is gravity "

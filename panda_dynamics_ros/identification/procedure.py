@@ -247,8 +247,7 @@ def identify(
 
 def _weight(residual: ResidualModel, period: float) -> FloatArray:
     """1 / (sigma^2 kappa) (n,): kappa neighbouring rows share one error."""
-    kappa = np.maximum(1.0, 2.0 * _with_slow_part(residual).correlation_time / period)
-    return 1.0 / (residual.std**2 * kappa)
+    return 1.0 / (residual.std**2 * np.maximum(1.0, 2.0 * _with_slow_part(residual).correlation_time / period))
 
 
 def _with_slow_part(residual: ResidualModel) -> ResidualModel:

@@ -84,8 +84,7 @@ class LinearModel:
 
 def modelled_torques(robot: RobotModel, samples: MotionSamples) -> FloatArray:
     """What the arm's model predicts (N, n), N m."""
-    rigid = robot.inverse_dynamics(samples.q, samples.dq, samples.ddq)
-    return rigid + robot.friction_torques(samples.dq, samples.s)
+    return robot.inverse_dynamics(samples.q, samples.dq, samples.ddq) + robot.friction_torques(samples.dq, samples.s)
 
 
 def rms(values: FloatArray) -> FloatArray:
@@ -123,11 +122,10 @@ class PriorScale:
 
 def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
     """Standard deviations (p,) of all parameters' changes, in their units; 0 for those that stay."""
-    mass = np.array([link.mass for link in prior.links])
     per_link = np.concatenate([[MASS_SHARE], np.full(3, COM_LENGTH), np.full(6, MOMENT_LENGTH**2)])
     shares = np.array([VISCOUS, COULOMB, OFFSET]) * prior_scale.friction, COULOMB * prior_scale.stribeck
     friction = np.outer(prior.residual.std, np.hstack(shares)).ravel()
-    bodies = prior_scale.bodies * np.outer(mass, per_link).ravel()
+    bodies = prior_scale.bodies * np.outer([link.mass for link in prior.links], per_link).ravel()
     return np.concatenate([bodies, friction, np.full(TILT, prior_scale.tilt * TILT_ANGLE)])
 
 

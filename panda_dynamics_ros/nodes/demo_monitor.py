@@ -38,8 +38,7 @@ class DemoMonitor(Node):
         self._halves: dict[int, dict[str, FloatArray]] = {}  # by stamp, ns: what has come of an estimate
         self.create_subscription(JointState, "joint_states", self._on_joint_state, INPUT_QOS)
         self.create_subscription(InertiaStamped, "payload_estimator/payload", self._on_payload, DEPTH)
-        covariance = "payload_estimator/payload_covariance_stamped"
-        self.create_subscription(Image, covariance, self._on_covariance, DEPTH)
+        self.create_subscription(Image, "payload_estimator/payload_covariance_stamped", self._on_covariance, DEPTH)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, DEPTH)
         self._served = make_executor()
         self._served.add_node(self)

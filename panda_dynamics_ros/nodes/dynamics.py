@@ -71,7 +71,6 @@ class DynamicsNode(Node):
         self._o_t_ee.publish(sample.header_stamp, state.T_base_ee.T)
 
     def _estimate(self, samples: list[Sample]) -> None:
-        """Publish what needs no payload estimate."""
         self.publish(samples, self.monitor.update_rows(*columns_of(samples), payload=False))
 
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:

@@ -95,8 +95,7 @@ class JointStateDecoder:
         try:
             message = deserialize_message(encoded, JointState)
         except Exception as error:  # RMWError, which rclpy does not export, and UnicodeDecodeError for names
-            reason = " ".join(str(error).split())
-            words = f"message: expected a JointState, got {len(encoded)} bytes: {reason}"
+            words = f"message: expected a JointState, got {len(encoded)} bytes: {' '.join(str(error).split())}"
             raise SampleError(words, MALFORMED) from error
         names = tuple(message.name)
         if names and encoded.startswith(self._plain):

@@ -25,7 +25,6 @@ from panda_dynamics_ros.robot.stamps import StreamMonitor
 IDENTITY = np.eye(4).ravel().tolist()
 OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
-
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 0.1  # s, in which the estimators take samples before timers and services have their turn
 FROZEN = 20  # samples of one stamp, one after the other: the driver does not set it
@@ -75,8 +74,7 @@ class JointStateInput:
         self._next_block, self._served = 0.0, time.monotonic()  # s of the steady clock; the latter of the last timer
         others = set(node.get_parameters_by_prefix(""))
         robot = interface.declare_arm(node)
-        words = "Prefix of the joint names where several arms share one topic."
-        arm_prefix = fixed(node, "arm_prefix", "", words)
+        arm_prefix = fixed(node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic.")
         words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
         wanted = fixed(node, "joint_names", [""], words)
         words = "End effector in the flange frame: 16 floats, column-major, m; identity: that of end_effector."

@@ -146,7 +146,6 @@ class RobotMarkers:
         self._publisher.publish(readable(self._markers.message(header, scene, self._carried(header, scene))))
 
     def _carried(self, header: Header, scene: scenes.Scene) -> list[Marker]:
-        """The payload's markers in base."""
         carried = [copy(each) for each in self.payload().markers[:MOST_MARKERS] if each.action == Marker.ADD]
         try:
             numbers = np.reshape([numbers_of(each.pose) for each in carried], (-1, 7))

@@ -93,7 +93,6 @@ class McapFile:
                 yield time, data
 
     def _messages(self) -> Iterator[Message]:
-        """All messages that can be read."""
         size = self.path.stat().st_size
         self._most_unpacked = most_unpacked(size)  # by the chunks that are still to come
         with self.path.open("rb") as stream:
@@ -175,8 +174,7 @@ def _chunk_records(content: bytes, most: int) -> tuple[bytes, int]:
     # The incremental decompressors give what there is; those for whole frames refuse a cut one.
     if compression not in ("zstd", "lz4"):
         raise ValueError(f"a chunk with unknown compression {compression!r}")
-    is_zstd = compression == "zstd"
-    decompressor = zstd().ZstdDecompressor() if is_zstd else module("lz4.frame").LZ4FrameDecompressor()
+    decompressor = zstd().ZstdDecompressor() if compression == "zstd" else module("lz4.frame").LZ4FrameDecompressor()
     try:
         records = bytes(decompressor.decompress(compressed, max_length=size + 1))
     except (zstd().ZstdError, RuntimeError) as error:
@@ -200,8 +198,7 @@ class SqliteFile:
         with self._connection() as connection:
             _check_tables(connection)
             rows = connection.execute("SELECT id, name, type FROM topics ORDER BY id").fetchmany(LARGEST_TOPIC_COUNT)
-            numbers = connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id")
-            counts = Counter(dict(numbers))
+            counts = Counter(dict(connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id")))
         self.topics = [Topic(name, kind, counts[k]) for k, name, kind in rows if {type(name), type(kind)} == {str}]
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
@@ -209,8 +206,7 @@ class SqliteFile:
         with self._connection() as connection:
             for time, data in connection.execute(_MESSAGES, (LARGEST_JOINT_STATE, topic)):
                 # What is no message is passed on as an empty one, which is counted as one that cannot be decoded.
-                sound = isinstance(time, int) and isinstance(data, bytes)
-                yield (time, data) if sound else (0, b"")
+                yield (time, data) if isinstance(time, int) and isinstance(data, bytes) else (0, b"")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -98,8 +98,7 @@ def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
 def summary_rows(summary: dict[str, Any]) -> Rows:
     """A summary for a person: its names and values, numbers with four digits, without files and lists of entries."""
     left_out = [name for name, value in summary.items() if isinstance(value, list) and value and type(value[0]) is dict]
-    names = [name for name in summary if name not in ("files", *left_out)]
-    return [(name, _words(summary[name])) for name in names]
+    return [(name, _words(value)) for name, value in summary.items() if name not in ("files", *left_out)]
 
 
 def _words(value: Any) -> str:

@@ -116,7 +116,6 @@ def plot_payload(
 
 
 def _plot_band(axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray, *, color: str, **line: Any) -> None:
-    """A curve with its 95 % band."""
     band = NORMAL_95 * std
     axes.fill_between(time, value - band, value + band, color=color, alpha=0.15, linewidth=0)
     axes.plot(time, value, color=color, linewidth=1.5, **line)
@@ -199,7 +198,6 @@ def plot_columns(
 
 
 def _save(figure: Figure, path: Path, dpi: float, title: str, colour: str) -> Path:
-    """Write a picture with a title, of any text, above all axes."""
     if title:
         figure.suptitle(_plain_text(fill(title, 110)), color=colour, fontsize=10, parse_math=False)
     with replacing(path) as file:

@@ -145,8 +145,7 @@ class RobotDescription:
         try:
             return self.frames[frame]
         except (KeyError, TypeError):  # TypeError: it cannot be a key
-            names = ", ".join(self.frames)
-            raise ArgumentError(f"frame: expected one of {names}, got {frame!r}") from None
+            raise ArgumentError(f"frame: expected one of {', '.join(self.frames)}, got {frame!r}") from None
 
     def last_joint_frame(self, frame: str) -> FloatArray:
         """T_joint_frame (4, 4) of a frame that is fixed in the last link: flange, ee or the last joint."""
@@ -175,8 +174,7 @@ class RobotDescription:
         Raises ArgumentError: `rpy` or `gravity` is not a finite (3,) array, or `rpy` is in degrees.
         """
         R = rotation_from_rpy(checks.radians(checks.exactly(rpy, (3,), "mounting"), "mounting"))
-        given = self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity")
-        changed = R.T @ given
+        changed = R.T @ (self.gravity if gravity is None else checks.exactly(gravity, (3,), "gravity"))
         # What was learnt of the residual holds for the direction of gravity in which it was learnt.
         residual_map = self.residual_map if np.array_equal(changed, self.gravity) else None
         return replace(self, gravity=changed, residual_map=residual_map)

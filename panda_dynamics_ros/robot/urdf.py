@@ -163,8 +163,7 @@ def parse_urdf(source: Path | str) -> Tree:
             raise RobotDescriptionError(f"link {name}: expected one link of this name, got two")
         links[name] = _inertial(element, f"link {name}")
     name = "robot" if isinstance(source, str) else source.stem
-    joints = [_joint(element) for element in root.findall("joint")]
-    return Tree(root.get("name", name), links, joints, GRAVITY)
+    return Tree(root.get("name", name), links, [_joint(element) for element in root.findall("joint")], GRAVITY)
 
 
 def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:

@@ -225,8 +225,7 @@ def mapping(
 def _per_joint(kind: type[PerJoint], content: Any, n: int, name: str) -> PerJoint:
     """A dataclass of (n,) arrays, from a mapping of its fields; those with a default may be missing."""
     required = [each.name for each in fields(kind) if each.default_factory is MISSING]
-    optional = [each.name for each in fields(kind) if each.name not in required]
-    given = mapping(content, name, required, optional)
+    given = mapping(content, name, required, [each.name for each in fields(kind) if each.name not in required])
     return kind(**{key: checks.exactly(value, (n,), f"{name}.{key}") for key, value in given.items()})
 
 
@@ -318,5 +317,4 @@ def attach_end_effector(robot: Robot, source: str | Path) -> Robot:
 
 def attach(robot: Robot, name: str, body: InertialParameters, T_flange_ee: FloatArray) -> Robot:
     """The robot with a body, given in its flange's frame, on its last link, and `ee` at `T_flange_ee` (4, 4)."""
-    carrying = robot.with_payload(body).with_end_effector(T_flange_ee)
-    return replace(carrying, name=f"{robot.name}+{name}")
+    return replace(robot.with_payload(body).with_end_effector(T_flange_ee), name=f"{robot.name}+{name}")

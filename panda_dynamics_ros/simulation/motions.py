@@ -115,8 +115,7 @@ def at_rest(cosine: FloatArray, sine: FloatArray) -> tuple[FloatArray, FloatArra
 
 def write_motion(times: FloatArray, states: tuple[FloatArray, ...], path: Path) -> Path:
     """Write q, dq, ddq (N, n) at times (N,), and return the path."""
-    n = states[0].shape[1]
-    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, n + 1))]
+    names = ["t", *(f"{kind}{j}" for kind in ("q", "dq", "ddq") for j in range(1, states[0].shape[1] + 1))]
     table = np.column_stack([times, *states])
     with replacing(path) as file:
         np.savetxt(file, table, fmt="%.9g", delimiter=",", header=",".join(names), comments="")

@@ -76,7 +76,6 @@ def _prepared(base: Path) -> Path:
 
 
 def _cache_folder() -> Path | None:
-    """Where machine code is kept, None if nowhere."""
     chosen, usual = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     for base in (chosen, usual, f"{tempfile.gettempdir()}/panda_dynamics_ros-{os.geteuid()}"):
         if base:
