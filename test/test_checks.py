@@ -138,12 +138,3 @@ def test_a_row_major_matrix_read_as_column_major_is_refused():
 )
 def test_rotation_matrix_refuses(R, message):
     assert refused(lambda: checks.rotation_matrix(R, "R")) == message
-
-
-def test_read_only_is_a_copy_that_cannot_be_written():
-    original = np.zeros(3)
-    frozen = checks.read_only(original)
-    original[0] = 1.0
-    assert not frozen.any()
-    with pytest.raises(ValueError, match="read-only"):
-        frozen[0] = 1.0

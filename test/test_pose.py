@@ -146,9 +146,6 @@ def test_a_row_major_matrix_is_refused_with_advice():
     ("value", "message"),
     [
         (np.eye(4), r"a \(16 floats, column-major\): expected shape \(\.\.\., 16\), got \(4, 4\)"),
-        (np.full(16, np.nan), "finite"),
-        (np.zeros(16), "last row"),
-        (np.diag([1.0, 1.0, -1.0, 1.0]).ravel(), "det"),
         (np.diag([1.1, 1.0, 1.0, 1.0]).ravel(), "R R"),
     ],
 )

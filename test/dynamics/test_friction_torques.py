@@ -37,20 +37,6 @@ def test_linear_model_with_a_smooth_sign(panda, rng):
     np.testing.assert_allclose(robot.friction_torques(-fast), -fv - fc + fo, rtol=0.0, atol=EXACT)
 
 
-def test_stribeck_adds_to_the_coulomb_step_at_low_speed(panda, rng):
-    """[Fc + Fs exp(-(v / vs)^2)] tanh(v / w), typed out."""
-    friction = Friction.of(
-        7,
-        coulomb=np.full(7, 0.2),
-        transition=np.full(7, 0.02),
-        stribeck=np.linspace(0.0, 0.6, 7),
-        stribeck_velocity=np.linspace(0.1, 0.4, 7),
-    )
-    dq = rng.normal(scale=0.3, size=(1000, 7))
-    want = (0.2 + np.linspace(0.0, 0.6, 7) * np.exp(-((dq / np.linspace(0.1, 0.4, 7)) ** 2))) * np.tanh(dq / 0.02)
-    np.testing.assert_allclose(replace(panda, friction=friction).friction_torques(dq), want, rtol=0.0, atol=EXACT)
-
-
 def test_dry_friction_follows_the_way_of_a_joint():
     """A path by hand: s rises by way / PRESLIDING, saturates, turns at once at the reversal and stays at rest."""
     way = PRESLIDING * np.array([0.0, 1.5, 1.0, -0.5, 0.0, 0.0, -1.0, -3.0, 0.25, 0.0])
@@ -68,18 +54,25 @@ def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng):
 
 
 def test_memory_takes_the_place_of_the_sign(panda, rng):
-    """(coulomb + stribeck e^-(dq/vs)^2) s; the other terms are functions of the velocity."""
+    """(coulomb + stribeck e^-(dq/vs)^2) s; the other terms are functions of the velocity.
+
+    At constant velocity s is tanh(dq / transition).
+    """
+    stribeck, vs = np.linspace(0.0, 0.6, 7), np.linspace(0.1, 0.4, 7)
     friction = replace(
         panda.friction,
         viscous=np.full(7, 0.1),
         coulomb=np.full(7, 0.2),
         offset=np.full(7, 0.3),
-        stribeck=np.full(7, 0.4),
+        transition=np.full(7, 0.02),
+        stribeck=stribeck,
+        stribeck_velocity=vs,
     )
-    robot, dq, s = replace(panda, friction=friction), rng.normal(size=(20, 7)), rng.uniform(-1.0, 1.0, (20, 7))
-    want = panda.friction_torques(dq) + 0.1 * dq + 0.3 + (0.2 + 0.4 * np.exp(-((dq / 0.1) ** 2))) * s
+    robot, dq = replace(panda, friction=friction), rng.normal(scale=0.3, size=(1000, 7))
+    s = rng.uniform(-1.0, 1.0, dq.shape)
+    want = panda.friction_torques(dq) + 0.1 * dq + 0.3 + (0.2 + stribeck * np.exp(-((dq / vs) ** 2))) * s
     np.testing.assert_allclose(robot.friction_torques(dq, s), want, rtol=0.0, atol=EXACT)
-    steady = np.tanh(dq / friction.transition)
+    steady = np.tanh(dq / 0.02)
     np.testing.assert_allclose(robot.friction_torques(dq, steady), robot.friction_torques(dq), rtol=0.0, atol=EXACT)
 
 

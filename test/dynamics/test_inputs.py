@@ -133,12 +133,9 @@ def test_zero_velocity_gives_no_coriolis_torque(robot, rng):
 
 NOT_ARRAYS: dict[str, tuple[Any, str]] = {
     "too short": (np.zeros(6), "expected shape (..., 7), got (6,)"),
-    "transposed": (np.zeros((7, 4)), "expected shape (..., 7), got (7, 4)"),
     "NaN": ([0, 0, np.nan, 0, 0, 0, 0], "expected finite numbers, got nan at index (2,)"),
     "infinity": ([[0.0] * 7, [0, 0, 0, 0, 0, -np.inf, 0]], "expected finite numbers, got -inf at index (1, 5)"),
     "string": ("zero", "expected an array of real numbers, got 'zero'"),
-    "complex": (np.zeros(7) + 1j, "expected an array of real numbers, got array([0.+1.j, "),
-    "ragged": ([[0.0] * 7, [0.0] * 6], "expected an array of real numbers, got [[0.0, "),
 }
 
 

@@ -49,17 +49,6 @@ def test_dynamics_and_flange_pose(robot, payload, rng):
     assert_agrees(robot.pose(q, "flange"), flange, RELATIVE, axes=2)
 
 
-def test_gravity_alone(robot, rng):
-    model = mujoco_model(robot)
-    data, q = mujoco.MjData(model), random_states(robot, rng, 100).q
-    gravity = np.empty_like(q)
-    for k in range(len(q)):
-        data.qpos[:] = q[k]
-        mujoco.mj_forward(model, data)
-        gravity[k] = data.qfrc_bias
-    assert_agrees(robot.gravity_torques(q), gravity, RELATIVE)
-
-
 @pytest.mark.parametrize(("mass", "moment"), [(-1.0, 1.0), (1.0, -1.0)])
 def test_a_body_that_mujoco_cannot_have(panda, mass, moment):
     with pytest.raises(ArgumentError, match="payload: expected mass and principal"):

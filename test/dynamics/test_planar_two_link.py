@@ -58,13 +58,6 @@ def test_torques(arm, states):
     assert_agrees(arm.inverse_dynamics(*states), regression_matrix(states) @ dynamic_coefficients(), EXACT)
 
 
-def test_column_of_the_second_mass_depends_on_two_others(arm, states):
-    """Slide 9: Y_m2 = l1 Y_(m1 d1) + l1^2 Y_I1zz."""
-    Y = arm.regressor(*states)
-    m1d1, i1zz, m2 = Y[..., 1], Y[..., 9], Y[..., 10]
-    assert_agrees(m2, L1 * m1d1 + L1**2 * i1zz, EXACT)
-
-
 def test_payload_changes_the_coefficients_of_both_links(arm, states):
     """Slide 20 on this arm: a payload of mass m at distance d on link 2 adds to m2, m2 d2 and I2zz alone."""
     mass, distance, inertia = 0.9, 0.5, 0.02

@@ -43,11 +43,6 @@ def test_vector_round_trip(body):
     np.testing.assert_allclose(back.inertia, body.inertia, rtol=0.0, atol=EXACT)
 
 
-def test_a_first_moment_needs_a_mass():
-    with pytest.raises(ArgumentError, match=r"^vector: expected a zero first moment with zero mass, got \[0\.0, 0\.1"):
-        InertialParameters.from_vector([0.0, 0.0, 0.1, 0.0, 0, 0, 0, 0, 0, 0])
-
-
 @given(masses, points, transforms)
 def test_transformed_is_the_body_of_the_moved_points(masses, points, T_a_b):
     moved = points @ T_a_b[:3, :3].T + T_a_b[:3, 3]
@@ -56,17 +51,9 @@ def test_transformed_is_the_body_of_the_moved_points(masses, points, T_a_b):
     np.testing.assert_allclose(got.vector, want.vector, rtol=0.0, atol=10 * EXACT)
 
 
-@pytest.mark.parametrize(
-    ("T", "message"),
-    [
-        (np.eye(3), r"T_a_b: expected shape \(..., 4, 4\), got \(3, 3\)"),
-        (transform((0, 0, 1), (1, 2, 3)).T, r"T_a_b: expected the last row \(0, 0, 0, 1\), got \[1\.0, 2\.0, 3\.0, 1"),
-        (np.diag((1.0, 1.0, -1.0, 1.0)), r"the rotation of T_a_b: expected det R = \+1, got -1 \(a reflection\)"),
-    ],
-)
-def test_only_rigid_transforms(T, message):
-    with pytest.raises(ArgumentError, match=message):
-        InertialParameters.zero().transformed(T)
+def test_only_rigid_transforms():
+    with pytest.raises(ArgumentError, match=r"the rotation of T_a_b: expected det R = \+1, got -1 \(a reflection\)"):
+        InertialParameters.zero().transformed(np.diag((1.0, 1.0, -1.0, 1.0)))
 
 
 @given(masses, points)

@@ -4,7 +4,6 @@ the real Panda that it was identified on. RobotModel as data: what a description
 
 import dataclasses
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -125,22 +124,6 @@ def test_a_wrong_description_names_the_field(panda, changes, message):
     with pytest.raises((ArgumentError, RobotDescriptionError)) as caught:
         replace(panda, **changes)
     assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("lower", [3.0, 0.0], "limits.lower: expected values below limits.upper [1.0, 1.0], got [3.0, 0.0]"),
-        ("velocity", [2.0, 0.0], "limits.velocity: expected positive numbers, got [2.0, 0.0]"),
-        ("effort", [-1.0, 1.0], "limits.effort: expected positive numbers, got [-1.0, 1.0]"),
-    ],
-)
-def test_wrong_limits_are_named(field, value, message):
-    fields: dict[str, Any] = {"lower": [-1.0, -1.0]}
-    fields |= {key: [1.0, 1.0] for key in ("upper", "velocity", "acceleration", "effort")}
-    with pytest.raises(ArgumentError) as caught:
-        JointLimits(**{**fields, field: value})
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

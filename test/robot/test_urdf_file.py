@@ -249,7 +249,6 @@ def test_links_without_inertial_are_named(tmp_path):
     ("old", "new", "message"),
     [
         ('<mass value="1.0"/>', "", "link b: mass: value: expected a number, got ''"),
-        ('<mass value="1.0"/>', '<mass value="nan"/>', "link b: mass: value: expected finite numbers, got nan"),
         ('<mass value="1.0"/>', '<mass value="-1.0"/>', "link b: expected a body that some distribution of mass has"),
         ('type="revolute"', 'type="ball"', "joint to_b: expected a type among revolute, continuous, prismatic"),
         ('<parent link="a"/>', '<parent link="c"/>', "joint to_b: expected an existing link, got c"),
@@ -259,6 +258,7 @@ def test_links_without_inertial_are_named(tmp_path):
         ('lower="-2.0"', 'lower="2.0"', "limits.lower: expected values below limits.upper [2.0], got [2.0]"),
         ('type="revolute"', "", "joint to_b: expected the attribute type, got name"),
         ('velocity="3.0"', 'velocity="-1"', "limits.velocity: expected positive numbers, got [-1.0]"),
+        ('effort="50.0"', 'effort="-1"', "limits.effort: expected positive numbers, got [-1.0]"),
         ("</joint>", '<mimic joint="c"/></joint>',
          "joint to_b: expected an independent revolute, continuous or prismatic joint on the chain, got one that"),
         ("0.0 0.0 0.0", "0 0 ${z}", "link b: origin: xyz: expected 3 numbers, got '0 0 ${z}'"),
@@ -324,9 +324,7 @@ def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path):
         ({"tip": "link9"}, "tip: expected one of the links link0, link1, link2, "),
         ({"base": ""}, "base: expected one of the links link0, link1, link2, "),
         ({"base": "link3", "tip": "link2"}, "tip: expected a link below the base link3, got link2"),
-        ({"base": "left", "tip": "right"}, "tip: expected a link below the base left, got right"),
         ({"base": "link7", "tip": "hand"}, "tip: expected a movable joint between link7 and hand, got none"),
-        ({"base": "link3", "tip": "link3"}, "tip: expected a movable joint between link3 and link3, got none"),
     ],
 )
 def test_a_base_or_tip_that_does_not_fit(tmp_path, options, message):

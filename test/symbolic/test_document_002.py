@@ -103,17 +103,6 @@ def test_jacobian_identity(document):
     assert is_zero(J_m - document.chain.com_jacobian(document.theta, 3))
 
 
-def test_erratum_5_is_harmless_on_the_symbols_of_the_panda(document):
-    """Its rotations in reverse order, all about x, give the same axes at zero."""
-    quarter = sympy.pi / 2
-    z = sympy.Matrix([0, 0, 1])
-    for xi, roll in zip(
-        document.chain.twists, (0, -quarter, quarter, quarter, -quarter, quarter, quarter), strict=True
-    ):
-        z = sympy.rot_ccw_axis1(roll) @ z
-        assert list(z) == list(xi[3:])
-
-
 def test_with_its_numbers_it_is_the_panda_of_the_library(panda, document):
     names = {"z_1": 0.333, "y_3": -0.316, "x_4": 0.0825, "x_5": -0.0825, "y_5": 0.384, "x_7": 0.088, "z_8": 0.107}
     q = [0.1, -0.5, 0.7, -1.9, 0.4, 1.8, -0.9]
