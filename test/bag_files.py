@@ -15,7 +15,6 @@ from rosbags.typesys import Stores, get_typestore
 from panda_dynamics_ros.recordings import JointStateSample, read_joint_states
 
 ARM = tuple(f"panda_joint{i + 1}" for i in range(7))
-SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
 TYPES = get_typestore(Stores.ROS2_HUMBLE)
 both_storages = pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 JOINT_STATE = "sensor_msgs/msg/JointState"

@@ -88,19 +88,6 @@ def test_arrays_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
         read_npz(path, 1600)  # each member has a header, too
 
 
-def test_parquet_is_read_to_a_limit_whatever_it_states(tmp_path):
-    """Equal numbers are stored as one and a count."""
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    part = arrow.table({"q1": np.ones(1 << 20)})
-    with parquet.ParquetWriter(tmp_path / "log.parquet", part.schema) as writer:
-        for _ in range(20):
-            writer.write_table(part)
-    assert (tmp_path / "log.parquet").stat().st_size < 1 << 20
-    with LimitedReaders() as readers:
-        outcome = readers.outcome("dataset", tmp_path / "log.parquet")
-    assert "expected numbers of at most " in outcome
-
-
 ALIASES = ["a0: &a0 [x, x]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30))]
 MERGED = ["a0: &a0 {k0: 1}", *(f"a{k}: &a{k} {{<<: [*a{k - 1}, *a{k - 1}], k{k}: 1}}" for k in range(1, 40))]
 

@@ -31,8 +31,7 @@ def replayed(answer):
 def recorded(robot, path):
     """Six seconds at 200 Hz of the robot that carries 0.8 kg, fingers mixed in."""
     motion = sinusoids(6.0, 200.0)
-    tau = robot.with_payload(PAYLOAD).inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    tau += robot.friction_torques(motion.dq)
+    tau = torques(robot, motion, PAYLOAD)
     names = ("panda_finger_joint1", *robot.joint_names)
     columns = (np.column_stack((np.zeros(len(tau)), each)) for each in (motion.q, motion.dq, tau))
     write_recording(path, names, 100.0 + motion.stamp, *columns)

@@ -119,7 +119,6 @@ def test_times_of_other_bindings(time, seconds):
     ("change", "words"),
     [
         ({"q": [0.0] * 6}, r"state\.q: expected shape \(7,\), got \(6,\)"),
-        ({"q": ["a"] * 7}, r"state\.q: expected an array of real numbers"),
         ({"time": "now"}, r"state\.time: expected an array of real numbers, got 'now'"),
     ],
 )
@@ -135,7 +134,6 @@ def test_a_malformed_state_is_refused(change, words):
         ({"O_T_EE": ["a"] * 16}, "T_base_ee", r"state\.O_T_EE: expected an array of real numbers"),
         ({"O_T_EE": [0.0] * 12}, "T_base_ee", r"state\.O_T_EE: expected shape \(4, 4\), got \(12,\)"),
         ({"I_load": [0.0] * 6}, "load", r"state\.I_load: expected shape \(9,\), got \(6,\)"),
-        ({"F_x_Cload": [0.0] * 2}, "load", r"state\.F_x_Cload: expected shape \(3,\), got \(2,\)"),
         ({"m_load": "much"}, "load", r"state\.m_load: expected an array of real numbers, got 'much'"),
         ({}, "T_flange_ee", "state: expected a libfranka RobotState, got SimpleNamespace without F_T_EE"),
     ],

@@ -199,13 +199,3 @@ def test_csv_without_samples_is_refused(tmp_path, content, message):
         load_dataset(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_the_real_1khz_log(panda_1khz_log, panda):
-    data = load_dataset(panda_1khz_log, panda)
-    table = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
-    assert data.rejected == {}
-    np.testing.assert_array_equal(data.stamp, table[:, 0])
-    np.testing.assert_array_equal(np.hstack([data.q, data.dq, data.tau]), table[:, 1:])
-    assert data.rate_hz == pytest.approx(1000.0, rel=0.03)  # its steps vary; the median is 0.98 ms
-    assert np.diff(data.stamp).max() > 0.002  # SOURCE.md: gaps of more than 2 ms

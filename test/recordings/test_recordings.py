@@ -174,14 +174,6 @@ def test_headers_without_stamps_give_way_to_the_times_of_reception(tmp_path, sto
     assert len(stream.notes) == 1
 
 
-def test_the_real_recording_without_metadata(panda_30hz_bag):
-    read = read_whole(panda_30hz_bag)
-    assert len(read) == 727
-    assert read[0].names == tuple(f"fer_joint{i + 1}" for i in range(7))
-    assert read[-1].stamp - read[0].stamp == pytest.approx(24.2, abs=0.05)  # as SOURCE.md states it, to a tenth
-    assert read[0].effort[1] == pytest.approx(2.9, abs=0.05)  # the corrupt first sample, unfiltered
-
-
 START = 1_700_000_000_123_456_789
 COUNT = 50
 INERTIA = "geometry_msgs/msg/InertiaStamped"

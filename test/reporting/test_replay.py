@@ -37,12 +37,6 @@ def test_the_residual_is_filtered_like_the_regression(data, panda, bandwidth_hz)
     assert np.abs(residual[-1]).max() < 0.125
 
 
-def test_the_estimator_gets_shape_and_options(data, panda):
-    result = replay(data, panda, shape="sphere 0.05", known_mass=1.05)
-    assert result.last.mass == pytest.approx(1.05, abs=0.005)  # kitchen scale
-    np.testing.assert_allclose(result.last.inertia, 0.4 * result.last.mass * 0.05**2 * np.eye(3), atol=1e-12)
-
-
 def test_the_wrench_is_the_nodes_wrench(data, panda):
     """With a residual map, which knows some joints better than others."""
     robot = learn_residual(replace(data, tau=torques(panda, sinusoids(3.0, rate=200.0))), panda)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from browser import chromium, open_page
 from matplotlib.image import imread
-from motion import PAYLOAD, sinusoids, torques, write_csv
+from motion import carried, sinusoids, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
@@ -135,8 +135,7 @@ def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart():
 def test_what_was_known_then_is_shown(panda, tmp_path):
     motion = sinusoids(3.0, 200.0, start=1000.0)
     # Picked up in the middle: an event of which nothing is to be seen before it.
-    tau = torques(panda, motion)
-    tau[300:] = torques(panda, motion, PAYLOAD)[300:]
+    tau = carried(panda, motion, 1001.5)
     data = pdr.load_dataset(write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, tau), panda)
     result = replay(data, panda)
     pick = next(event for event in result.events if event.kind == "pick")
