@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
@@ -20,15 +20,14 @@ from panda_dynamics_ros.robot.description import WITHOUT_GRAVITY
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FAMILIAR: dict[str, Any] = {"arm_error_ratio": 1e-6}
+PUSH = np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
 
 
 def samples(panda):
     """2.5 s in which a payload appears after 1.2 s, and a push of 0.1 s comes at 2 s."""
     motion = sinusoids(2.5)
-    loaded = (motion.stamp > 1.2)[:, None]
     pushed = ((motion.stamp > 2.0) & (motion.stamp < 2.1))[:, None]
-    tau = torques(panda, motion) + loaded * (torques(panda, motion, PAYLOAD) - torques(panda, motion))
-    tau = tau - pushed * np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    tau = carried(panda, motion, 1.2) - pushed * PUSH
     return zip(motion.stamp, motion.q, motion.dq, tau, strict=True)
 
 
@@ -101,9 +100,6 @@ def test_a_sample_that_no_arm_can_have_measured_is_no_contact(panda, field, valu
         # Half a second after the start the observer's own error, with exact torques, is some hundredths of that.
         assert stamp < 0.5 or np.abs(output.external_torques).max() < 0.5
         assert monitor.contact_detector.contact is None
-
-
-PUSH = np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
 
 
 def recording(robot):

@@ -211,10 +211,7 @@ def losing(seconds: float) -> Change:
 
 IMPERFECT: dict[str, Change] = {
     "100 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 10)),
-    "250 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 4)),
-    "500 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 2)),
     "stamps with jitter": lambda s: (s[0] + np.random.default_rng(3).uniform(-2e-4, 2e-4, len(s[0])), *s[1:]),
-    "stamps in steps of 1 ms": lambda s: (np.round(s[0], 3), s[1], s[2], s[3]),
     "stamps in steps of 10 ms": lambda s: (np.round(s[0], 2), s[1], s[2], s[3]),
     "each tenth sample twice": lambda s: chosen(
         s, np.sort(np.append(np.arange(len(s[0])), np.arange(0, len(s[0]), 10)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import lifting
+from motion import PAYLOAD, lifting
 from simulated_arm import PLAIN, other_arm, record
 
 import panda_dynamics_ros as pdr
@@ -18,7 +18,6 @@ from panda_dynamics_ros.identification.problems import ImplausibleRecordingWarni
 from panda_dynamics_ros.identification.regression import PriorScale
 
 QUICK = PriorScale()  # given, and not chosen by cross-validation, which takes most of the time
-BODY = pdr.InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), np.diag([0.004, 0.004, 0.003]))
 
 
 def simulated(
@@ -43,7 +42,7 @@ def test_an_unloaded_arm_passes(panda):
 
 
 def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, tmp_path):
-    load = pdr.InertialParameters(0.5, BODY.com, 0.5 * BODY.inertia)
+    load = pdr.InertialParameters(0.5, PAYLOAD.com, 0.5 * PAYLOAD.inertia)
     with pytest.warns(
         ImplausibleRecordingWarning, match=r"carries about .* record it unloaded, or name what is mounted"
     ):
@@ -58,7 +57,7 @@ def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, tmp_path):
 
 def test_a_load_for_a_part_of_the_time_is_named(panda):
     with pytest.warns(ImplausibleRecordingWarning, match="parts of the recording differ by"):
-        assert pdr.identify(simulated(panda, 16, BODY, pick_at=6.0), panda, prior_scale=QUICK).problems
+        assert pdr.identify(simulated(panda, 16, PAYLOAD, pick_at=6.0), panda, prior_scale=QUICK).problems
 
 
 @pytest.mark.parametrize("sigma", [0.1, 10.0])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from bag_files import TYPES
 from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
-from motion import PAYLOAD, coloured, sinusoids, torques
+from motion import carried, sinusoids
 from rclpy.qos import QoSProfile
 from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
@@ -79,9 +79,7 @@ def said(message: Any, stamped: Any) -> Said:
 def recording(robot: RobotModel, folder: Path) -> Path:
     """Joints in disorder of an arm with hand; a pick, a sample twice, one late, of nan, without joint 3, and a gap."""
     motion = sinusoids(0.001 * COUNT)
-    carried = np.arange(COUNT) >= PICK
-    tau = np.where(carried[:, None], torques(robot, motion, PAYLOAD), torques(robot, motion))
-    tau += coloured(robot, motion.stamp, np.random.default_rng(3))
+    tau = carried(robot, motion, 0.001 * PICK, seed=3)
     order = [int(name[-1]) - 1 for name in NAMES]
     stamps = START + 1_000_000 * np.arange(COUNT) + np.random.default_rng(4).integers(0, 9999, COUNT)
     stamps[1500:] += 700_000_000
