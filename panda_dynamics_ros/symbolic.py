@@ -183,8 +183,7 @@ class ScrewChain:
         """
         if not isinstance(link, int | np.integer) or not 1 <= link <= len(self.twists):
             raise ArgumentError(f"link: expected an integer from 1 to {len(self.twists)}, got {link!r}")
-        r_m = self.joint_poses(q)[link - 1] @ [*self.coms[link - 1], 1]
-        return self._jacobian_at(r_m[:3], link, q)
+        return self._jacobian_at((self.joint_poses(q)[link - 1] @ [*self.coms[link - 1], 1])[:3], link, q)
 
     def _jacobian_at(self, r: Array, joint: int, q: ArrayLike) -> Array:
         """Ad^-1(r) J_s, the velocity of a point at r in base; joints beyond `joint`, which carries it, do not count."""

@@ -97,8 +97,7 @@ def recording(path: str | Path) -> Iterator[Callable[[FrankaState], None]]:
 
         def write(state: FrankaState) -> None:
             stamp, *rows = state.sample
-            numbers = np.concatenate(([stamp], *rows, state.external_torques))
-            file.write(",".join(map(repr, numbers.tolist())) + "\n")
+            file.write(",".join(map(repr, np.concatenate(([stamp], *rows, state.external_torques)).tolist())) + "\n")
 
         yield write
 

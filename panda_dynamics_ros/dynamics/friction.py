@@ -53,8 +53,7 @@ def friction_torques(robot: RobotDescription, dq: ArrayLike, presliding: ArrayLi
     Reference: Gaz et al., RA-L 2019, supplementary material, eq. (1); De Luca, Robotics 2, slide 7 (document 003). The
     terms are written out in `Friction`.
     """
-    given = {"dq": dq} if presliding is None else {"dq": dq, "presliding": presliding}
-    shape, rows = joint_rows(robot, **given)
+    shape, rows = joint_rows(robot, dq=dq, **({} if presliding is None else {"presliding": presliding}))
     s = np.tanh(rows[0] / robot.friction.transition) if presliding is None else rows[1]
     tau = np.empty_like(rows[0])
     friction_memory_kernel(robot.friction.table, rows[0], s, tau)

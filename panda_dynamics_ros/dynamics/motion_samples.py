@@ -108,18 +108,16 @@ def _piece(stamp: FloatArray, measured: FloatArray, rate: float, from_positions:
     grid = np.arange(stamp[0], stamp[-1], dt)
     order = butter(4, min(CUTOFF_HZ, HIGHEST_CUTOFF * rate), fs=1.0 / dt, output="sos")
     # The filter rings at the ends for about a period of the cutoff: it is given that much, mirrored, to ring in.
-    padding = min(len(grid) - 1, int(PADDING_S / dt))
     q, dq, tau = CubicSpline(stamp, measured, axis=1)(grid)
     # The direction of friction has corners, which a spline would round.
     direction, _ = presliding_states(measured[0])
     s = np.column_stack([np.interp(grid, stamp, column) for column in direction.T])
     signals = np.stack([q, dq, np.gradient(q, dt, axis=0), tau, s])
-    q, dq, derived, tau, s = sosfiltfilt(order, signals, axis=1, padlen=padding)
+    q, dq, derived, tau, s = sosfiltfilt(order, signals, axis=1, padlen=min(len(grid) - 1, int(PADDING_S / dt)))
     dq = derived if from_positions else joint_velocities(dq, derived, dt)
-    ddq = np.gradient(dq, dt, axis=0)
     edge = int(np.ceil(EDGE_S / dt))
     keep = slice(edge, len(grid) - edge, max(1, round(1.0 / (dt * min(RATE_HZ, rate)))))
-    return tuple(values[keep] for values in (grid, q, dq, ddq, tau, s))
+    return tuple(values[keep] for values in (grid, q, dq, np.gradient(dq, dt, axis=0), tau, s))
 
 
 def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, int]:
@@ -128,8 +126,7 @@ def _without_outliers(recording: JointDataset) -> tuple[FloatArray, FloatArray, 
     median = median_filter(values, size=(1, 5, 1), mode="mirror")
     away = np.abs(values - median)
     # 1.4826 MAD is the sigma of a normal distribution; a still signal has a floor of its own.
-    sigma = 1.4826 * np.median(away, axis=1) + 0.02 * values.std(axis=1) + 1e-9
-    outside = away > _OUTLIER * sigma[:, None]
+    outside = away > _OUTLIER * (1.4826 * np.median(away, axis=1) + 0.02 * values.std(axis=1) + 1e-9)[:, None]
     q, tau = np.where(outside, median, values)
     return q, tau, int(outside.any(axis=(0, 2)).sum())
 
@@ -143,8 +140,6 @@ def joint_velocities(measured: FloatArray, derived: FloatArray, dt: float) -> Fl
     power = float((acceleration**2).sum())
     lag = -float(((measured - derived) * acceleration).sum()) / power if power > 0.0 else 0.0
     time = dt * np.arange(len(measured))
-    shifted = np.clip(time + np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S), 0.0, time[-1])
-    aligned = CubicSpline(time, measured)(shifted)
+    aligned = CubicSpline(time, measured)(np.clip(time + np.clip(lag, -LONGEST_LAG_S, LONGEST_LAG_S), 0.0, time[-1]))
     difference = np.sqrt(((aligned - derived) ** 2).mean(axis=0))
-    trusted = difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0))
-    return np.where(trusted, aligned, derived)
+    return np.where(difference <= CONTRADICTION * np.sqrt((derived**2).mean(axis=0)), aligned, derived)

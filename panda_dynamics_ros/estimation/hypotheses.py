@@ -319,8 +319,7 @@ class ChangeDetector:
     errors: how many errors of the arm's model the filter's state has.
     force: gives the covariance of `force_evidence` in the present posture.
 
-    pending: the change that is being looked at, from its detection until it has passed the filters; None without one.
-    is_clear: whether its kind is, at this moment.
+    pending: the change that is looked at, from its detection until it has passed the filters; is_clear: if its kind is.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
@@ -360,7 +359,7 @@ class ChangeDetector:
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
-        self._since_look, self.unnoticed = 0.0, 0.0
+        self.unnoticed = 0.0
         if after_gap:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
@@ -380,7 +379,6 @@ class ChangeDetector:
         elapsed, self._followed = regression.age - self._followed, regression.age
         self._age += elapsed
         self._since_onset += elapsed
-        self._since_look += elapsed
         if self.pending is None:
             for family, (_, period, _) in enumerate(_FAMILIES):
                 if self._since_onset[family] >= period - 1e-6:
@@ -492,10 +490,8 @@ class ChangeDetector:
         for slots in filter(len, (seen[seen >= self._brief], seen[seen < self._brief])):
             payload, touch = ([self._priors[k] + self._counted(k, kind)[0] for k in slots] for kind in (0, 1))
             likeliest, is_jump = int(slots[np.argmax(payload)]), bool(slots[0] < self._brief)
-            if is_jump:  # one look at those of one change
-                if not over[likeliest] or self._since_look < LIFETIME:
-                    continue
-                self._since_look = 0.0
+            if is_jump and not over[likeliest]:
+                continue
             of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
             if of_any < of_none - CLEAR and not over[likeliest]:
                 continue  # it counts at its last look

@@ -170,7 +170,6 @@ class PayloadEstimator:
         self.reset()
 
     # ---- what it is told
-
     def reset(self) -> None:
         """Start again: the payload is unknown, and nothing is tared."""
         self.validator, self._tared = SampleValidator(self.robot, self.options.max_gap_s), False
@@ -208,10 +207,7 @@ class PayloadEstimator:
         self._updated = -math.inf
 
     def tare(self) -> None:
-        """Count the present payload as none (a tool that stays on); later estimates are relative to it.
-
-        It stays in the state, so that what is not known of it now is in no later estimate.
-        """
+        """Count the present payload as none; later ones are relative to it, and what is unknown of it is in none."""
         self._state = self._referred(self.final_state())
         for touch in filter(None, (self._touch, self._outlasted)):
             before = slice(len(touch.loaded.mean) - PARAMETERS, len(touch.loaded.mean))
@@ -259,7 +255,7 @@ class PayloadEstimator:
         if tared:
             self._refer_to(memory.tare, memory.covariance)
         if arm is not None:
-            known = self._known
+            known = np.r_[THETA, self._phi.start : self._first]
             self._state.mean[known], self._state.covariance[np.ix_(known, known)] = arm.mean, arm.covariance
             if tared:
                 self._state.mean[self._reference] = memory.tare
@@ -267,11 +263,10 @@ class PayloadEstimator:
         self.estimate = self._published(WAITING)
 
     # ---- what it knows
-
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
-        state, known = self._present, self._known
+        state, known = self._present, np.r_[THETA, self._phi.start : self._first]
         if self._least(state)[0] != self._reference:  # else it is known again
             state = self._with_base(state)
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
@@ -300,16 +295,15 @@ class PayloadEstimator:
         """Mass, kg, of the filter: with its sign, before limits and physical consistency are applied."""
         return float(self.carried(self._present).mean[0])
 
-    def carried(self, state: GaussianState, place: slice = THETA, absolute: bool = False) -> GaussianState:
+    def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain.
 
-        It is relative to the tare, unless it is to be `absolute`, and to the least of the past where that is probably
-        less than nothing: then a part of the description is not mounted.
+        It is relative to the tare, and to the least of the past where that is probably less than nothing: then a part
+        of the description is not mounted.
         """
         (k, sigma), (base, empty) = self._gain, self._least(state)
         is_missing = self._missing * base.start > 0.0 and empty < 0.5 and state.mean[base.start] < 0.0
-        reference = self._reference if self._tared else base if is_missing else None
-        relative = [] if reference is None or absolute else [reference]
+        relative = [self._reference] if self._tared else [base] if is_missing else []
         shown = self._with_base(state, place, slice(k, k + 1), *relative)
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
         np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
@@ -358,7 +352,6 @@ class PayloadEstimator:
         return self._seen[1]
 
     # ---- samples
-
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
         """The estimate after one more sample.
 
@@ -504,9 +497,8 @@ class PayloadEstimator:
         if self._plausibility.update(torque, y, self.residual, motion, is_touched):
             theta, prior_std = self.carried(self._present), self.options.prior_std
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
-            least = self._least(self._present)[0]
-            of_all = (self.carried(self._present, place, absolute=True) for place in (THETA, least))
-            masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in (*of_all, theta)]
+            shown = theta, self._present, self._present.of(self._least(self._present)[0])
+            masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in shown]
             from_start = self._last is None and pending is None and not self._tared
             self._plausibility.evaluate(masses, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
@@ -530,7 +522,6 @@ class PayloadEstimator:
         self._noise.learn(motion, self._state.mean[self._d], self._state.variance[self._d], innovation, variance)
 
     # ---- changes
-
     def _force(self) -> FloatArray:
         """Covariance of the torques of a force as large as 1 kg is heavy, in any direction, where payloads are."""
         square = float(self.robot.gravity @ self.robot.gravity)
@@ -629,11 +620,6 @@ class PayloadEstimator:
         return self._reference.stop if self._tared else self._phi.stop
 
     @property
-    def _known(self) -> np.ndarray:
-        """Places in the state of what is remembered: payload, the arm's errors, and the reference of a tare."""
-        return np.r_[THETA, self._phi.start : self._first]
-
-    @property
     def _in_doubt(self) -> bool:
         """Whether what was last adopted may be a weight or a steady push."""
         return self._last is not None and self._last.kind == LOAD and not self._last.decided
@@ -713,7 +699,6 @@ class PayloadEstimator:
         return self._event(back, self._stamp - last.gone)
 
     # ---- what is said
-
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         pending, last, touch = self._detector.pending, self._last, self._touch
         theta = self.carried(self._present)

@@ -87,8 +87,8 @@ class PlausibilityCheck:
     ) -> None:
         """Renew `problem`.
 
-        masses: kg, each with its standard deviation, before limits and consistency are applied: all that is carried,
-            the least that ever was, and what is carried beyond the tare.
+        masses: kg, each with its standard deviation, before limits and consistency are applied: what is carried beyond
+            the tare, all that the torques show, and the least that they ever showed.
         from_start: whether nothing was tared, and no change of the payload was detected so far.
         errors: of the arm, as learnt so far.
         of_shape: what contradicts the declared shape (`options.shape_problem`); empty if nothing does.
@@ -102,7 +102,7 @@ class PlausibilityCheck:
     def _problems(self, masses: Sequence[tuple[float, float]], from_start: bool, errors: ArmErrors) -> Iterator[str]:
         """What is wrong, in a sentence each, the most fundamental first."""
         robot, known, max_mass = self._robot, self._options.known_mass, self._options.max_mass
-        (mass, mass_std), (least, least_std), (carried, carried_std) = masses
+        (carried, carried_std), (mass, mass_std), (least, least_std) = masses
         of_tare = NEGATIVE_MASS + 3.0 * carried_std
         is_light, is_heavy = least < -NEGATIVE_MASS - 3.0 * least_std, mass > max_mass + EXCESS_MASS + 2.0 * mass_std
         ratios = self._squares[2:] / self._sigma**2

@@ -6,6 +6,7 @@ changes and the arm's errors are common to all of them, so that what is learnt l
 estimate is that of a smoother.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,7 @@ from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
+CORRECT = "correct the moment, or declare the end_effector"
 LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one correlation time of the arm's residual
 
 
@@ -61,23 +63,19 @@ def _segments(
     first = len(state.mean) - PARAMETERS * len(changes)
     places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
     empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
-    nothing, found, problems = np.zeros(PARAMETERS), [], dict[int, str]()
+    nothing, found, seen = np.zeros(PARAMETERS), [], [estimator.carried(state, place) for place in places]
     for k in sorted(empty):
-        payload = estimator.carried(state, places[k])
-        mass, std = float(payload.mean[0]), float(np.sqrt(payload.covariance[0, 0]))
-        if mass > NEGATIVE_MASS + 3.0 * std:
-            problems[k] = (
-                f"declared unloaded from {onsets[k] - start:.2f} to {ends[k] - start:.2f} s, the torques are those of "
-                f"{mass:.2f} kg: correct the moment, or declare the end_effector"
-            )
         state = state.conditioned(places[k], nothing)
     for k, place in enumerate(places):
-        payload = estimator.carried(state, place)
+        payload, problem = estimator.carried(state, place), ""
         mean, P = payload.mean, payload.covariance
         status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
         if k in empty:
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-        known, problem = (estimator.options, estimator.shape), problems.get(k, "")
+            mass, std = seen[k].mean[0], math.sqrt(seen[k].covariance[0, 0])
+            if mass > NEGATIVE_MASS + 3.0 * std:
+                problem = f"declared unloaded from {onsets[k] - start:.2f} s on, {mass:.2f} kg are carried: {CORRECT}"
+        known = estimator.options, estimator.shape
         estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status, problem=problem)
         found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))
     return tuple(found)

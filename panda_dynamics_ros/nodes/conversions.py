@@ -16,7 +16,6 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.pose import unit_quaternion
 from panda_dynamics_ros.robot import InertialParameters
 from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
@@ -97,11 +96,6 @@ def _doubles(message: Any) -> Iterator[tuple[Any, str]]:
             yield message, name
         elif "/" in kind:
             yield from _doubles(getattr(message, name))
-
-
-def pose_numbers(T: FloatArray) -> FloatArray:
-    """Position (m) and quaternion (x, y, z, w) of T_base_ee (4, 4), a transform that is not checked."""
-    return np.array([*T[:3, 3].tolist(), *unit_quaternion(T[:3, :3])])
 
 
 def o_t_ee_message(columns: FloatArray) -> Float64MultiArray:

@@ -21,6 +21,7 @@ from panda_dynamics_ros.nodes.interface import diagnose, fixed
 from panda_dynamics_ros.nodes.joint_state_input import JointStateInput, Sample, columns_of
 from panda_dynamics_ros.nodes.markers import RobotMarkers
 from panda_dynamics_ros.nodes.runner import run_node
+from panda_dynamics_ros.pose import unit_quaternion
 from panda_dynamics_ros.warm_up import warm_up_beside
 
 
@@ -67,7 +68,8 @@ class DynamicsNode(Node):
         state = robot_state(self.monitor.robot, sample.q, sample.dq)
         self._gravity.publish(sample.header_stamp, state.gravity_torques)
         self._coriolis.publish(sample.header_stamp, state.coriolis_torques)
-        self._pose.publish(sample.header_stamp, conversions.pose_numbers(state.T_base_ee))
+        T = state.T_base_ee  # position, and quaternion (x, y, z, w)
+        self._pose.publish(sample.header_stamp, np.array([*T[:3, 3].tolist(), *unit_quaternion(T[:3, :3])]))
         self._o_t_ee.publish(sample.header_stamp, state.T_base_ee.T)
 
     def _estimate(self, samples: list[Sample]) -> None:

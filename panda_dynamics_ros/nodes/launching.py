@@ -148,8 +148,7 @@ def estimators(context: LaunchContext) -> list[Action]:
     """The dynamics node and the payload estimator, in two processes or one, and RViz if asked for."""
     shared = arm_parameters(context) | given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
-    options: dict[str, Any] = {}
-    resume: dict[str, str] = {}
+    options, resume = dict[str, Any](), dict[str, str]()
     if value_of(context, "respawn") == "true":
         options = {"respawn": True, "respawn_delay": RESPAWN_DELAY}
         # Of this launch alone: there is nothing in it at the first start. At a shutdown nodes still write to it.

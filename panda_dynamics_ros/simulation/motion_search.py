@@ -74,8 +74,7 @@ def exciting_motion(robot: RobotDescription, seed: int = 0, *, velocity_share: f
     rest = np.clip(READY, limits.lower + POSITION_MARGIN, limits.upper - POSITION_MARGIN)
 
     def draw(rng: np.random.Generator) -> FloatArray:
-        coefficients = rng.standard_normal(size)
-        return np.concatenate([coefficients, rng.uniform(0.6, 1.0, n), rng.standard_normal(n)])
+        return np.concatenate([rng.standard_normal(size), rng.uniform(0.6, 1.0, n), rng.standard_normal(n)])
 
     def motion_of(point: FloatArray) -> FourierMotion:
         a, b = point[:size].reshape(2, n, HARMONICS)
@@ -210,9 +209,8 @@ def within_limits(
     most = velocity / np.abs(dq).max(0), acceleration / np.abs(ddq).max(0), 2.0 * room / np.ptp(q, axis=0)
     scale = share * np.min(most, axis=0)
     half = scale * np.ptp(q, axis=0) / 2.0
-    off_centre = scale * ((q.max(0) + q.min(0)) / 2.0 - shape.centre)
     low, high = limits.lower + POSITION_MARGIN + half, limits.upper - POSITION_MARGIN - half
-    centre = np.clip(middle, low, high) - off_centre
+    centre = np.clip(middle, low, high) - scale * ((q.max(0) + q.min(0)) / 2.0 - shape.centre)
     return replace(shape, centre=centre, cosine=scale[:, None] * shape.cosine, sine=scale[:, None] * shape.sine)
 
 
