@@ -490,10 +490,8 @@ class ChangeDetector:
         for slots in filter(len, (seen[seen >= self._brief], seen[seen < self._brief])):
             payload, touch = ([self._priors[k] + self._counted(k, kind)[0] for k in slots] for kind in (0, 1))
             likeliest, is_jump = int(slots[np.argmax(payload)]), bool(slots[0] < self._brief)
-            if is_jump and not over[likeliest]:
-                continue
             of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
-            if of_any < of_none - CLEAR and not over[likeliest]:
+            if not over[likeliest] and (is_jump or of_any < of_none - CLEAR):
                 continue  # it counts at its last look
             change = self._payload_change(likeliest, state)
             if self._of_change(change) < -CLEAR:

@@ -125,7 +125,7 @@ class PlausibilityCheck:
                 f"the torques are those of {mass:.2f} kg: expected at most max_mass = {max_mass:g} kg; raise it if the "
                 "payload is as heavy, else check robot, end_effector, mounting and gravity"
             )
-        elif carried < -of_tare:
+        elif carried + of_tare < min(mass, 0.0):
             yield f"{-carried:.2f} kg less is carried than at the tare: call reset, or tare what is carried now"
         if known > 0.0 and carried > of_tare and abs(carried - known) > 3.0 * carried_std + 0.05 * known:
             yield (

@@ -109,9 +109,11 @@ class Sensors:
         if self._filtered_dq is None:
             self._filtered_dq = dq.copy()
         self._filtered_dq += self._gain * (dq - self._filtered_dq)
-        step, position = self.levels.position_step, q + noise[0] + self.joint_offset
-        reported = step * np.rint(position / step) if step > 0.0 else position
-        return reported, self._filtered_dq + noise[1], tau + noise[2] + self._vibration.step()
+        return self._rounded(q + noise[0]), self._filtered_dq + noise[1], tau + noise[2] + self._vibration.step()
+
+    def _rounded(self, q: FloatArray) -> FloatArray:
+        step, shifted = self.levels.position_step, q + self.joint_offset
+        return step * np.rint(shifted / step) if step > 0.0 else shifted
 
 
 @dataclass(frozen=True)
