@@ -250,7 +250,9 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
             if clock.count == SLOTS:
                 clock.head, clock.count = (clock.head + 1) % SLOTS, clock.count - 1
             last = line[(clock.head + clock.count) % SLOTS]
-            last[0], last[1], last[2], last[3] = watch.mean, watch.variance, watch.moved, watch.turned
+            for i in range(n):
+                last[0, i], last[1, i], last[2, i] = watch.mean[i], watch.variance[i], watch.moved[i]
+                last[3, i] = watch.turned[i]
             clock.count += 1
     if learns:
         watch.learnt[level] += dt
@@ -262,7 +264,9 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         if clock.held >= HELD:  # what was learnt a moment ago counts now
             clock.held = 0.0
             for k in range(2):
-                watch.loudness[k], watch.noise[k] = watch.loudness[k + 1], watch.noise[k + 1]
+                watch.loudness[k] = watch.loudness[k + 1]
+                for i in range(n):
+                    watch.noise[k, 0, i], watch.noise[k, 1, i] = watch.noise[k + 1, 0, i], watch.noise[k + 1, 1, i]
     loudness = 0.0 if level == 1 else watch.loudness[0]
     return math.sqrt(math.sqrt(fourth)) / max(1.0, math.sqrt(math.sqrt(loudness)) / QUIET**2)
 
@@ -270,7 +274,8 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
 @part
 def resume(s, sigma, watch):
     """Expect the torques s (n,) of now, in place."""
-    watch.mean[:], watch.variance[:] = s, np.minimum(watch.variance, sigma**2)
+    for i in range(s.shape[0]):
+        watch.mean[i], watch.variance[i] = s[i], min(watch.variance[i], sigma[i] ** 2)
     watch.clock[0]["count"] = 0
 
 
@@ -299,7 +304,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
     (N, n) after one low-pass filter, and those that are watched after both.
     """
     n, clock = rows.q.shape[1], watch.clock[0]
-    M, noise, s, step = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(1)
+    M, noise, s, bias, step = np.empty((n, n)), np.empty(n), np.empty(n), np.empty((1, n)), np.empty(1)
     for k in range(first, steps.shape[0]):
         q, dq, stamp = rows.q[k], rows.dq[k], rows.stamp[k]
         dt = 0.0 if clock.absurd == 1 else steps[k]
@@ -315,7 +320,9 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
-        clock.age = follow_density(rows.bias[k : k + 1, :, ARM], step, clock.age, watch.inputs, watch.density)
+        for i in range(n):
+            bias[0, i] = rows.bias[k, i, ARM]
+        clock.age = follow_density(bias, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
             clock.settled, clock.untouched, watch.density[:] = 0, 0, 0.0
         else:

@@ -169,7 +169,6 @@ class PayloadEstimator:
         self._terms, self._has_map = ArmTerms(robot), robot.residual_map is not None
         self.reset()
 
-    # ---- what it is told
     def reset(self) -> None:
         """Start again: the payload is unknown, and nothing is tared."""
         self.validator, self._tared = SampleValidator(self.robot, self.options.max_gap_s), False
@@ -262,7 +261,6 @@ class PayloadEstimator:
             self._noise.ratio = arm.noise_ratio.copy()
         self.estimate = self._published(WAITING)
 
-    # ---- what it knows
     @property
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
@@ -351,7 +349,6 @@ class PayloadEstimator:
             self._seen = change, adopted
         return self._seen[1]
 
-    # ---- samples
     def update(self, stamp: float, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> PayloadEstimate:
         """The estimate after one more sample.
 
@@ -521,7 +518,6 @@ class PayloadEstimator:
             self._since_fade = 0.0
         self._noise.learn(motion, self._state.mean[self._d], self._state.variance[self._d], innovation, variance)
 
-    # ---- changes
     def _force(self) -> FloatArray:
         """Covariance of the torques of a force as large as 1 kg is heavy, in any direction, where payloads are."""
         square = float(self.robot.gravity @ self.robot.gravity)
@@ -698,7 +694,6 @@ class PayloadEstimator:
         back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
         return self._event(back, self._stamp - last.gone)
 
-    # ---- what is said
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         pending, last, touch = self._detector.pending, self._last, self._touch
         theta = self.carried(self._present)

@@ -24,7 +24,6 @@ from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
-CORRECT = "correct the moment, or declare the end_effector"
 LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one correlation time of the arm's residual
 
 
@@ -74,7 +73,7 @@ def _segments(
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
             mass, std = seen[k].mean[0], math.sqrt(seen[k].covariance[0, 0])
             if mass > NEGATIVE_MASS + 3.0 * std:
-                problem = f"declared unloaded from {onsets[k] - start:.2f} s on, {mass:.2f} kg are carried: {CORRECT}"
+                problem = f"declared unloaded from {onsets[k] - start:.2f} s on, {mass:.2f} kg are carried: correct it"
         known = estimator.options, estimator.shape
         estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status, problem=problem)
         found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))
