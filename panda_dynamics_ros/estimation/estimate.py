@@ -147,7 +147,7 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
 class ArmMemory:
     """What an estimator has learnt about its arm, in the units of its filter (`arm_errors`).
 
-    mean: (10 + m,), of all that is carried, the arm's errors and, if tared, the tare (10). covariance: (10 + m, 10 + m).
+    mean: (10 + m,), of all that is carried, the arm's errors and, if tared, the tare (10). covariance: of them.
     noise_ratio: (n,), standard deviation of the disturbance in units of its prior's.
     Raises ArgumentError: a shape is wrong, or a number is one that no estimator has.
     """
