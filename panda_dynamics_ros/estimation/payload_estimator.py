@@ -61,10 +61,7 @@ from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW = 1.0  # s, for which what is carried may become anything else where it does not come at once
-RISE, DECIDED = (
-    0.05,
-    0.15,
-)  # s after the onset: what still rises has no size yet; a contact, and what is unclear, is told
+RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is told; so is a contact, or what is unclear
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
@@ -240,8 +237,9 @@ class PayloadEstimator:
 
         Raises ArgumentError: `memory.arm` belongs to another arm.
         """
-        arm, tared = memory.arm, bool(memory.tare.any())
-        size = PARAMETERS + self._errors.size + PARAMETERS * tared
+        arm, size = memory.arm, PARAMETERS + self._errors.size
+        tared = bool(memory.tare.any()) or (arm is not None and len(arm.mean) == size + PARAMETERS)
+        size += PARAMETERS * tared
         if arm is not None and (len(arm.mean), len(arm.noise_ratio)) != (size, self.robot.n):
             raise ArgumentError(
                 f"memory.arm: expected {size} entries for the {self.robot.n} joints of {self.robot.name}, got "
@@ -265,7 +263,7 @@ class PayloadEstimator:
     def memory(self) -> PayloadMemory:
         """What `restore` needs to continue from here, in another process or on another day."""
         state, known = self._present, np.r_[THETA, self._phi.start : self._first]
-        if self._least(state)[0] != self._reference:  # else it is known again
+        if not self._tared or self._least(state)[0].start >= self._first:  # else `restore` finds the same least again
             state = self._with_base(state)
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
@@ -300,7 +298,8 @@ class PayloadEstimator:
         of the description is not mounted.
         """
         (k, sigma), (base, empty) = self._gain, self._least(state)
-        is_missing = self._missing * base.start > 0.0 and empty < 0.5 and state.mean[base.start] < 0.0
+        may_miss = self._missing > 0.0 and base.start > 0
+        is_missing = may_miss and empty < 0.5 and state.mean[base.start] < 0.0
         relative = [self._reference] if self._tared else [base] if is_missing else []
         shown = self._with_base(state, place, slice(k, k + 1), *relative)
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))

@@ -73,7 +73,8 @@ def _segments(
             mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
             mass, std = seen[k].mean[0], math.sqrt(seen[k].covariance[0, 0])
             if mass > NEGATIVE_MASS + 3.0 * std:
-                problem = f"declared unloaded from {onsets[k] - start:.2f} s on, {mass:.2f} kg are carried: correct it"
+                since = f"{mass:.2f} kg from {onsets[k] - start:.2f} s on"
+                problem = f"unloaded: expected moments without a payload, got {since}"
         known = estimator.options, estimator.shape
         estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status, problem=problem)
         found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))

@@ -93,6 +93,13 @@ def test_the_memory_of_another_arm_is_refused(tared):
         continued(load_robot("fr3"), tared.memory, tared.memory.arm)
 
 
+def test_a_tare_before_the_first_sample_is_remembered(panda):
+    """Its mean is zero, as without a tare."""
+    estimator = PayloadEstimator(panda)
+    estimator.tare()
+    assert_same(continued(panda, estimator.memory, estimator.memory.arm).memory.arm, estimator.memory.arm)
+
+
 def test_what_is_remembered_stays_as_it_was(tared, panda):
     memory = tared.memory
     vector = memory.vector.copy()
