@@ -35,8 +35,7 @@ class BagPlayerNode(Node):
         self._rate = fixed(self, "rate", 1.0, "Speed of playing, times real time.", 1e-3, 1e3)
         self._loop = fixed(self, "loop", False, "Start again at the end.")
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
-        awaited = "Subscribers to joint_states that the player waits for."
-        self._wanted = fixed(self, "wait_for_subscribers", 1, awaited, 0, 100)
+        self._wanted = fixed(self, "wait_for_subscribers", 1, "Subscribers to joint_states to wait for.", 0, 100)
         if not self._path:
             raise ArgumentError("bag: expected the path of a recording, got nothing (bag:=PATH)")
         self._open = partial(read_joint_states, self._path, self._topic or None)

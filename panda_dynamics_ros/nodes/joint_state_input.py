@@ -170,7 +170,7 @@ class JointStateInput:
         if not self._waiting or time.monotonic() < self._next_block:
             return
         queue, end = self._subscription.handle, time.monotonic() + TURN
-        while self._waiting:  # of messages that have come meanwhile, the executor knows
+        while self._waiting and time.monotonic() < end:  # of messages that have come meanwhile, the executor knows
             with queue:  # the callback is not called for what is taken here
                 while time.monotonic() < end and (taken := queue.take_message(JointState, True)) is not None:
                     self._accept(taken[0])
@@ -179,8 +179,6 @@ class JointStateInput:
                 self.estimate(block)
             except PandaDynamicsError as error:
                 self._refuse(error)
-            if time.monotonic() >= end:
-                break
         self._next_block = time.monotonic() + (0.0 if self.answer is None else self._gather_s)
 
     def _accept(self, encoded: bytes) -> None:
@@ -233,7 +231,7 @@ class JointStateInput:
         others.sort(key=lambda topic: -len(commonpath([topic, self._topic])))  # those of the own namespace first
         elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
         self._node.get_logger().warning(
-            f"no joint states on {self._topic} for {self.silence:.0f} s{elsewhere} (joint_states_topic)",
+            f"no joint states on {self._topic} for {self.silence:.0f} s{self._others}{elsewhere} (joint_states_topic)",
             throttle_duration_sec=10.0,
         )
 
@@ -244,7 +242,7 @@ class JointStateInput:
         left_out, lost, disorder = (count - earlier for count, earlier in zip(self._reported, before, strict=True))
         level = DiagnosticStatus.WARN
         if monitor.received == 0 and not monitor.rejected:
-            level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet"
+            level, summary = DiagnosticStatus.STALE, f"no joint states on {self._topic} yet{self._others}"
         elif self.is_stale:
             level, summary = DiagnosticStatus.STALE, f"no joint states for {self.silence:.1f} s{self._others}"
         elif not self.is_estimating():

@@ -130,13 +130,14 @@ class SampleBlocks:
                 if self._gate is not None:
                     self._gate.check(sample.stamp, *fields)
             except SampleError as error:
-                if error.reason == OTHER_JOINTS:
+                reason = error.reason if self._joints.mapping else MISSING_JOINTS
+                if reason == OTHER_JOINTS:
                     continue
                 if self._joints.mapping is None:
                     unknown[sample.names] += 1
                 else:
-                    self.rejected[error.reason] += 1
-                self._examples.setdefault(error.reason, f"; for example {error}")
+                    self.rejected[reason] += 1
+                self._examples.setdefault(reason, f"; for example {error}")
                 continue
             yield JointStateSample(sample.stamp, mapping.joint_names, *fields, sample.recorded_ns, sample.external)
         arm = self._joints.mapping.joint_names if self._joints.mapping else ()

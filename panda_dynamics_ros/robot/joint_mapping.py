@@ -57,7 +57,9 @@ def resolve_joint_names(
         raise ArgumentError(f"arm_prefix: expected the prefix of one arm (or joint_names), got {candidates}")
     wanted = f"{robot_joint_names[0]} .. {robot_joint_names[-1]}{f', or <name>joint1 .. {n}' if by_scheme else ''}"
     beginning = f" that start with {arm_prefix!r}" if arm_prefix else ""
-    raise SampleError(f"names: expected {wanted}{beginning}, got {listed(available_names, 'names')}", MISSING_JOINTS)
+    is_others = available and not any(name.startswith(arm_prefix if by_scheme else own) for name in available)
+    reason = OTHER_JOINTS if is_others else MISSING_JOINTS
+    raise SampleError(f"names: expected {wanted}{beginning}, got {listed(available_names, 'names')}", reason)
 
 
 def name_conflict(robot: RobotDescription, joint_names: Sequence[str]) -> str:

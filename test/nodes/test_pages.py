@@ -146,6 +146,10 @@ def test_messages_of_a_gripper_alone_are_no_samples(dynamics):
 def test_another_arms_messages_in_turn(arm_prefix, dynamics):
     """With a prefix they are no samples. Without, the first arm is used, and the doubt stays."""
     dynamics.samples._joints = ArmJoints(ARM, arm_prefix)
+    if arm_prefix:  # also before the arm's own
+        said = said_of(dynamics, [sample(k, arm("right_panda")) for k in range(50)])
+        assert re.fullmatch(r"no joint states on .* yet; names: expected .* 'left', got right_panda_joint1, .*", said)
+        assert dynamics.samples.diagnostic().level == DiagnosticStatus.STALE
     both = [sample(k, arm(f"{side}_panda")) for k in range(101) for side in ("left", "right")]
     said = "1000 Hz" if arm_prefix else quotes()[5][0]
     assert said_of(dynamics, both) == said == said_of(dynamics, both[-2:] if not arm_prefix else [])

@@ -113,8 +113,13 @@ def test_two_arms_on_one_topic_need_a_prefix(tmp_path, together):
     bag = write_bag(tmp_path / "bag", {"/joint_states": written})
     with pytest.raises(ArgumentError, match=r"left_panda_joint1.*right_panda_joint1"):
         load_dataset(bag)
+    with pytest.raises(
+        DataError, match=r"none among 10 \(10 missing joints\).*start with 'middle', got left_panda_joint1"
+    ):
+        load_dataset(bag, arm_prefix="middle")
     data = load_dataset(bag, arm_prefix="right")
     assert data.names == right
+    assert not data.rejected
     np.testing.assert_array_equal(data.q[0], written[0].position[7:] if together else written[1].position)
 
 

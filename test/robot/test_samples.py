@@ -110,8 +110,13 @@ def test_two_arms_need_a_prefix():
     assert resolve_joint_names(both, ARM, "right_") == named("right_panda_")
     assert resolve_joint_names(both, ARM, "left") == named("left_panda_")
     assert resolve_joint_names([*both, *ARM], ARM, "left") == named("left_panda_")
-    with pytest.raises(SampleError, match="start with 'middle'"):
+    with pytest.raises(SampleError, match="start with 'middle'") as caught:
         resolve_joint_names(both, ARM, "middle")
+    assert caught.value.reason == "other joints"
+    for names, reason in ((both[7:], "other joints"), (both[:6], "missing joints"), ((), "missing joints")):
+        with pytest.raises(SampleError) as caught:
+            resolve_joint_names(names, both[:7], by_scheme=False)
+        assert caught.value.reason == reason
 
 
 def test_an_incomplete_arm_is_not_taken():
