@@ -23,7 +23,7 @@ from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, ArmJoints, link
 from panda_dynamics_ros.robot.stamps import StreamMonitor
 
 IDENTITY = np.eye(4).ravel().tolist()
-OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets")  # of this type, too
+OWN_TOPICS = ("/gravity_torques", "/coriolis_torques", "/external_torques", "/joint_offsets", "/tau_ext_hat_filtered")
 PATIENCE = 5.0  # s without any joint state, and between two log lines of samples left out
 LAST_BLOCK = 0.05  # s, within which the last samples of a stream are used
 TURN = 0.1  # s, in which the estimators take samples before timers and services have their turn

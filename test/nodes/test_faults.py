@@ -217,8 +217,8 @@ def test_single_stamps_that_jump(name, bench):
 
 def test_the_console_names_the_topics_that_there_are(probe, fresh):
     """A user who has mistaken the topic, or forgotten the namespace, reads both names among many."""
-    elsewhere = f"{fresh.namespace}/arm/joint_states"
-    for topic in (elsewhere, *(f"/another_robot/joint_states_{k}" for k in range(6))):
+    elsewhere, external = f"{fresh.namespace}/arm/joint_states", f"{fresh.namespace}/franka_state/tau_ext_hat_filtered"
+    for topic in (elsewhere, external, *(f"/another_robot/joint_states_{k}" for k in range(6))):
         probe.node.create_publisher(JointState, topic, 1)
     fresh.start("dynamics", "-r", "joint_states:=franka/joint_states")
     wanted = f"no joint states on {fresh.namespace}/franka/joint_states for "
@@ -226,6 +226,7 @@ def test_the_console_names_the_topics_that_there_are(probe, fresh):
     (line,) = (line for line in fresh.log("dynamics").splitlines() if wanted in line)
     assert "[WARN]" in line
     assert elsewhere in line.partition("; there are some on ")[2]
+    assert external not in line  # which has the type alone
 
 
 def test_joints_may_be_called_anything(probe, fresh):
