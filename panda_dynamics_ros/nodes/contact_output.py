@@ -45,7 +45,7 @@ class PayloadInput:
 
     def __init__(self, node: Node, samples: JointStateInput, carry: Callable[[InertialParameters], None]) -> None:
         self._node, self._input, self._carry = node, samples, carry
-        self.mass, self.problem = 0.0, ""
+        self.mass, self.problem, self._has_come = 0.0, "", False
         words = "Topic of a known payload (InertiaStamped, flange frame), which is not external; empty: none is known."
         topic = fixed(node, "payload_topic", "payload_estimator/payload", words)
         self.topic = topic and subscribe(node, InertiaStamped, topic, self._on_payload, LATCHED).topic_name
@@ -65,8 +65,9 @@ class PayloadInput:
             self.problem = shortened(" ".join(str(error).split()))  # a body prints as several lines
             self._node.get_logger().warning(f"payload left out: {self.problem}", throttle_duration_sec=5.0)
             return
-        self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external", once=True)
-        self.mass, self.problem = payload.mass, ""
+        if not self._has_come:  # rclpy's own `once` takes longer, each time, than all else here
+            self._node.get_logger().info(f"payloads come on {self.topic}: they do not count as external")
+        self.mass, self.problem, self._has_come = payload.mass, "", True
         self._carry(payload)
 
 

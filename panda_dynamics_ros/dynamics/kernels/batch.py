@@ -11,7 +11,6 @@ which raises the error if something is wrong with them.
 """
 
 from collections.abc import Sequence
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def of_states(
     if is_one_state(robot, joints) and kernel(*arguments):
         return arguments[-1]
     first = len(arguments) - 1 - len(joints)
-    names, options = list(signature(kernel.py_func).parameters)[first:-1], arguments[:first]
+    names, options = kernel.py_func.__code__.co_varnames[first : len(arguments) - 1], arguments[:first]
     leading, rows = joint_rows(robot, **dict(zip(names, joints, strict=True)))
     shape = arguments[-1].shape
     result = np.zeros((len(rows[0]), *shape))
