@@ -2,7 +2,6 @@
 """The contact topics of node `dynamics`, and the payload that it is given."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -85,24 +84,24 @@ class ContactOutput:
         self._node, self._input, self._largest_ratio = node, samples, largest_ratio
         self._contact: Contact | None = None
         self._count = 0
-        unstamped = partial(self._wrench_message, Time())
-        self._wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", unstamped, 6)
+        self.wrenches = NumberPublisher(node, WrenchStamped, "~/contact_wrench", self._wrench_message, 6)
         self._contacts = publisher(node, DiagnosticStatus, "~/contact", LATCHED)
         self._contacts.publish(self.diagnostic())
         self._stamped = publisher(node, DiagnosticArray, "~/contact_stamped", LATCHED)
         self._stamped_wrench = publisher(node, WrenchStamped, "~/contact_stamped_wrench", LATCHED)
 
-    def _wrench_message(self, stamp: Time, wrench: FloatArray) -> WrenchStamped:
-        return conversions.stamped_message(WrenchStamped, stamp, self._input.base_frame, wrench)
+    def _wrench_message(self, wrench: FloatArray, stamp: Time | None = None) -> WrenchStamped:
+        return conversions.stamped_message(WrenchStamped, stamp or Time(), self._input.base_frame, wrench)
 
     @property
     def lasts(self) -> bool:
         """Whether something touches the arm."""
         return self._contact is not None and self._contact.lasts
 
-    def publish(self, sample: Sample, wrench: FloatArray, contact: Contact | None) -> None:
-        """Publish the wrench (6,) of a sample, and the contact if it has changed with it."""
-        self._wrenches.publish(sample.header_stamp, wrench)
+    def publish(self, sample: Sample, wrench: FloatArray | None, contact: Contact | None) -> None:
+        """Publish the wrench (6,) of a sample, if it is known, and the contact if it has changed with it."""
+        if wrench is not None:
+            self.wrenches.publish(sample.header_stamp, wrench)
         if contact is None:
             return
         before, self._contact = self._contact, contact
@@ -114,7 +113,7 @@ class ContactOutput:
         self._contacts.publish(status)
         self._stamped.publish(DiagnosticArray(header=Header(stamp=sample.header_stamp), status=[status]))
         wrench = contact_wrench(self._input.robot, sample.q, contact.torques).wrench
-        self._stamped_wrench.publish(self._wrench_message(sample.header_stamp, wrench))
+        self._stamped_wrench.publish(self._wrench_message(wrench, sample.header_stamp))
 
     def diagnostic(self, payload: PayloadInput | None = None) -> DiagnosticStatus:
         """The contact in words, as in /diagnostics and on ~/contact; WARN while it lasts."""

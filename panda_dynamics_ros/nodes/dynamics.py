@@ -34,9 +34,8 @@ class DynamicsNode(Node):
 
     def __init__(self, alone: bool = True) -> None:
         super().__init__("panda_dynamics")
-        bandwidth = fixed(
-            self, "external_torque_bandwidth_hz", 10.0, "Low-pass bandwidth of the external torques, Hz.", 0.01, 500.0
-        )
+        words = "Low-pass bandwidth of the external torques, Hz."
+        bandwidth = fixed(self, "external_torque_bandwidth_hz", 10.0, words, 0.01, 500.0)
         # External torques wait for a third of the delay of their own low-pass, so that several samples are one block.
         gather_s = 1.0 / (3.0 * math.tau * bandwidth)
         samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
@@ -77,14 +76,17 @@ class DynamicsNode(Node):
 
     def publish(self, samples: list[Sample], rows: ArmRows) -> None:
         """Publish the estimators' results for samples that were answered before."""
-        q, contacts = np.array([sample.q for sample in samples]), dict(rows.contacts)
-        wrenches = contact_wrench(self.monitor.robot, q, rows.external_torques, rows.unexplained).wrench
-        for k, sample in enumerate(samples):
+        contacts = dict(rows.contacts)
+        wrenches: list[FloatArray | None] = [None] * len(samples)  # those that nobody needs would take a tenth of all
+        if contacts or self._contact.lasts or self._contact.wrenches.handle.get_subscription_count():
+            q = np.array([sample.q for sample in samples])
+            wrenches = [*contact_wrench(self.monitor.robot, q, rows.external_torques, rows.unexplained).wrench]
+        for k, (sample, wrench) in enumerate(zip(samples, wrenches, strict=True)):
             self._external.publish(sample.header_stamp, rows.external_torques[k])
-            self._contact.publish(sample, wrenches[k], contacts.get(k))
+            self._contact.publish(sample, wrench, contacts.get(k))
             if k in contacts:
                 self._diagnose()
-            self.markers.update(sample, wrenches[k] if self._contact.lasts else None)
+            self.markers.update(sample, wrench if self._contact.lasts else None)
 
 
 if __name__ == "__main__":

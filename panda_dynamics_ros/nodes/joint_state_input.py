@@ -81,10 +81,8 @@ class JointStateInput:
         F_T_EE = fixed(node, "F_T_EE", IDENTITY, words)
         self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE, "F_T_EE"))
         self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
-        words = "Frame of payloads; empty: <prefix>link8, or a URDF's tip."
-        self._flange_frame = fixed(node, "flange_frame", "", words)
-        words = "Silence after which the input counts as stale, s."
-        interface.changeable(node, "stale_timeout_s", 0.2, words, 0.001, 60.0)
+        self._flange_frame = fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8 or a URDF's tip.")
+        interface.changeable(node, "stale_timeout_s", 0.2, "Silence after which the input is stale, s.", 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
         stated = tuple(name for name in wanted if name)
         self._joints = ArmJoints(stated or self.robot.joint_names, arm_prefix, not stated)
