@@ -70,7 +70,7 @@ def column_map(text: str) -> ColumnMap:
     given = [field for field, _ in words]
     if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
         raise ArgumentError(
-            f"columns: expected t=.. q=.. tau=.., each once, and perhaps dq=.. tau_ext=.., got {text!r:.80}"
+            f"columns: expected t=.. q=.. tau=.., each once, perhaps dq=.. tau_ext=.., blanks quoted, got {text!r:.80}"
         )
     return {field: _terms(field, value) for field, value in words}
 
@@ -213,7 +213,7 @@ class TableStream(SampleStream):
 def _missing(fields: ColumnMap, names: Sequence[str], is_own: bool) -> str:
     """What a table lacks; columns that are numbered are shown once, with # for their last number."""
     there = list(dict.fromkeys(re.sub(r"(?<=\D)\d+(?!.*\d)", "#", name) for name in names))
-    shown = listed([f"{name:.40}" for name in there], "columns", 8)
+    shown = listed(there, "columns", 8)
     if not is_own:
         wanted = (f"{field}={'+'.join(term.name for term in terms)}" for field, terms in fields.items())
         return f"columns: expected columns for {' '.join(wanted)}, got {shown}"

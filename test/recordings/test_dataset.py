@@ -193,6 +193,7 @@ def test_csv_rows_left_out_are_counted(tmp_path):
     [
         ("", "no columns"),
         ("0,1,2,3\n1,2,3,4\n", r"got 0, 1, 2, 3 without t, q1, dq1, tau1"),
+        ("t,/franka/joint_states/position/panda_joint1\n", "/franka/joint_states/position/panda_joint# without"),
         ("t,q1,q2,dq1,tau1,tau2\n0,1,2,0,3,4\n", "as many dq and tau as q, in a row, got 1 of t, 2 of q, 1 of dq"),
         ("t,q1,dq1,tau1\n0,1,2,0\n1,1,2,0\n", r"none among 2 \(2 all-zero effort\)"),
     ],

@@ -192,6 +192,7 @@ def test_episodes_follow_each_other(tmp_path):
         ("t=t q=q# dq=dq#", ArgumentError, "expected t=.. q=.. tau=.., each once"),
         ("t=t:min q=q# dq=dq# tau=tau#", ArgumentError, "t: expected one of s, ms, us, ns"),
         ("t='t q=q# dq=dq# tau=tau#", ArgumentError, "quotes in pairs"),
+        ("t=time [s] q=q# dq=dq# tau=tau#", ArgumentError, "blanks quoted"),
         ("t= q=q# dq=dq# tau=tau#", ArgumentError, "t: expected the name of a column"),
         ("t=t q=q# dq=dq# tau=torque_#", DataError, "expected columns for tau=torque_#, got t, q#, dq#, tau#"),
         ("t=t q=q# dq=dq# tau=tau1", DataError, "7 of q, 7 of dq, 1 of tau"),
