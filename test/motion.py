@@ -68,6 +68,13 @@ def sinusoids_at(stamp: FloatArray) -> Motion:
     )
 
 
+def sinusoids_paced(stamp: FloatArray, pace: FloatArray) -> Motion:
+    """The same, slowed down to a pace (N,) of 0 to 1 at equally spaced times (N,): at 0 the arm rests."""
+    along = sinusoids_at(stamp[1] * np.cumsum(pace))
+    pace, rise = pace[:, None], np.gradient(pace, stamp)[:, None]
+    return Motion(stamp, along.q, along.dq * pace, along.ddq * pace**2 + along.dq * rise)
+
+
 def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | None = None) -> FloatArray:
     """Link-side torques of the arm with its friction and the payload, exactly; dry friction follows the joints' way."""
     arm, f = robot.with_payload(payload) if payload is not None else robot, robot.friction

@@ -84,9 +84,12 @@ def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) ->
         else:
             left.remove(at)
         carried = h.payload.mass
-    for h in r.happenings:  # a contact is right where something pushes, a release where something flows out
+    for h in r.happenings:
+        meanwhile = [e for e in left if h.begin <= e[0] < h.end + PATIENCE]
         right = ("contact", "load") if h.kind in PUSHES else ("release",) if h.kind == "poured" else ()
-        left = [e for e in left if not (h.begin <= e[0] < h.end + PATIENCE and e[1] in right)]
+        told = min((at for at, kind in meanwhile if kind == "load" and h.kind in PUSHES), default=np.inf)
+        # At rest a push may be a weight, which has gone when it ends.
+        left = [e for e in left if e not in meanwhile or not (e[1] in right or (e[1] == "release" and e[0] > told))]
     return Watched(r.robot.name, float(r.stamp[-1]), tuple(left), tuple(unnoticed), len(changes), worst)
 
 

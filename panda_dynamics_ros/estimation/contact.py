@@ -7,7 +7,8 @@ Detection, Isolation, and Identification", IEEE T-RO 33(6), 2017. The external t
 by one scalar Kalman filter per joint, and a contact begins where the torque departs from what that filter expected a
 moment ago. While the arm stands the slow part does not move: a push that rises within a second shows as well as a blow.
 The noise is that of the torque, of which a slow stream leaves more below 10 Hz (it folds what is faster), and of the
-measured velocity, whose effect on joint i grows with h_i = sum_j M_ij^2; its level is learnt in motion and at rest.
+measured velocity, whose effect on joint i grows with h_i = sum_j M_ij^2, M with the payload; its level is learnt in
+motion and at rest, and in motion there is what there is at rest.
 
 `hypotheses` looks at the same torques at 3 Hz, which tells a contact from a payload; `ArmMonitor` joins both.
 """
@@ -48,7 +49,8 @@ from panda_dynamics_ros.estimation.regression import (
     first_order_hold,
 )
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.description import INERTIAL
+from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
@@ -225,7 +227,7 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         watch.turned[i] += turned
         size = (open_[i] + (1.0 - open_[i]) * DRIFT * DRIFT) * settings.sigma[i] * settings.sigma[i]
         watch.variance[i] += size * (1.0 - math.exp(-2.0 * u)) + turned
-        r = watch.noise[0, level, i] * noise[i]
+        r = max(watch.noise[0, level, i], watch.noise[0, 1, i]) * noise[i]  # what there is at rest, there is in motion
         before, P, passed = watch.mean[i], watch.variance[i], 0.0
         if clock.count > 0 and not held:
             old = line[clock.head]
@@ -371,6 +373,7 @@ class ContactDetector:
             robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry), CORRELATION * robot.residual.correlation_time,
         )  # fmt: skip
         self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
+        self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
         self._clock = self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
@@ -384,6 +387,9 @@ class ContactDetector:
         """
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS] = vector
+        table = self._robot.table.copy()
+        table[self._robot.n - 1, INERTIAL:] += self._to_last @ vector  # the noise of dq shows in its momentum, too
+        self._table = checks.read_only(table)
         known = self._filters.second[:, :PARAMETERS] @ change
         self._watch.untouched[:] += known
         if not self._clock["lasts"][0]:  # the torques change for a known reason
@@ -399,7 +405,7 @@ class ContactDetector:
         while k < len(steps):
             before = self.contact
             k, what = follow_rows(
-                self._robot.table, rows, steps, k, self._settings, self._weights, self._filters, self._watch, external
+                self._table, rows, steps, k, self._settings, self._weights, self._filters, self._watch, external
             )
             if what != FOLLOWED:
                 self._decide(what, float(rows.stamp[k]), rows.q[k])

@@ -405,20 +405,19 @@ class ChangeDetector:
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
-        self, state: GaussianState, still: float, present_lead: float | None = None, touched: bool = False,
-        in_doubt: bool = False,
+        self, state: GaussianState, still: float, present_lead: float | None = None, in_doubt: bool = False
     ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any.
 
-        still: s for which the arm has stood. touched: whether something touches the arm. in_doubt: whether what seems
-        to be carried may be a push, which does not slip.
+        still: s for which the arm has stood. in_doubt: whether what seems to be carried may be a push, which does not
+        slip.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
         self._may_slip = not in_doubt
         if self.pending is None:  # hands and settling friction are as slow as ramps
-            slow, ramps = self._age[self._sudden :], self._age[self._brief :]
-            slow[touched] = ramps[ramps < still] = math.inf
+            ramps = self._age[self._brief :]
+            ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible

@@ -65,7 +65,6 @@ RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is tol
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
-LONGEST = 60.0  # s, of a touch: longer than a hand guides an arm
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
@@ -85,13 +84,12 @@ class _Touch:
     """Somebody has touched the arm since `onset`.
 
     untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
-    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far. last: what was before.
+    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far.
     """
 
     onset: float
     untouched: GaussianState
     loaded: GaussianState
-    last: _Happening | None
     back: float = 0.0
     evidence: float = 0.0
     lead: float = -math.inf
@@ -179,8 +177,6 @@ class PayloadEstimator:
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
-        self._outlasted: _Touch | None = None
-        """A touch of more than `LONGEST`, whose torques count as the arm's own until they are back."""
         self._flow_end = -math.inf
         self._since_fade = self._largest = 0.0
         self._last: _Happening | None = None
@@ -205,7 +201,7 @@ class PayloadEstimator:
     def tare(self) -> None:
         """Count the present payload as none; later ones are relative to it, and what is unknown of it is in none."""
         self._state = self._referred(self.final_state())
-        for touch in filter(None, (self._touch, self._outlasted)):
+        if (touch := self._touch) is not None:
             before = slice(len(touch.loaded.mean) - PARAMETERS, len(touch.loaded.mean))
             touch.untouched = self._referred(touch.untouched)
             touch.loaded = touch.loaded.of(slice(0, self._phi.stop), before, before)
@@ -396,7 +392,7 @@ class PayloadEstimator:
             self._settle_pending()
             self._resumed = float(rows.stamp[k])
             self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-            self._touch, self._outlasted, self._flow_end = None, None, -math.inf
+            self._touch, self._flow_end = None, -math.inf
             self._restart_filters()
         end = k + 1
         if end < len(steps) and not after_event:
@@ -435,8 +431,6 @@ class PayloadEstimator:
             noise.enter(filtered[:, UNEXPLAINED].copy())
         A = self._errors.step(dt, (q, dq, s), torque - y, noise.share)
         decay, std, touch = noise.decay(max(motion, CREEP * dt), s), noise.std, self._touch
-        if self._outlasted is not None:
-            self._outlasted.untouched = predict(self._outlasted.untouched, decay, std)
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
@@ -451,7 +445,7 @@ class PayloadEstimator:
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        row = _Row(Y, A, self._errors.shared, y, noise.white_variance(dt, aliased))
+        row = self._row = _Row(Y, A, self._errors.shared, y, noise.white_variance(dt, aliased))
         corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
@@ -464,12 +458,6 @@ class PayloadEstimator:
         self._state = corrected
         self._detector.follow(filter_step, self.regression, state, corrected)
         self._q = q
-        ended = None
-        if self._outlasted is not None and self._is_back(self._outlasted, dt, row):
-            if self._is_undecided:  # what seemed to be a load was the end of a touch
-                ended = self._event(CONTACT, self._outlasted.onset)
-            self._last = self._outlasted.last
-            self._return_untouched(self._outlasted, row)
         pending, lead = self._detector.pending, None
         if pending is None:
             self._largest = 0.0
@@ -479,7 +467,7 @@ class PayloadEstimator:
             self._largest = max(self._largest, size)
             if size < GOING * self._largest:  # its last torques may look like a light payload
                 lead = min(lead, 0.0)
-        event = self._changes(motion, lead) or ended
+        event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         flow_end = self._flow_end + hypotheses.PASSED
@@ -534,16 +522,14 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        touched = self._touch is not None
-        change = self._detector.detect(self._state, self._clock.still, lead, touched, self._in_doubt)
+        change = self._detector.detect(self._state, self._clock.still, lead, self._in_doubt)
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
             # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
             waits = change.kind == CONTACT or not self._detector.is_clear
             kind = change.kind if change.age >= (DECIDED if waits else RISE) else ""
-            is_end = self._outlasted is not None and self._outlasted.back > 0.0  # of a touch, as it seems
-            if kind and kind != self._told and not is_end:
+            if kind and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= hypotheses.PASSED:
                 self._adopt(change, onset)
@@ -571,7 +557,7 @@ class PayloadEstimator:
             self._state = self._present
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
-                self._touch = _Touch(onset, before, self._opened(before.with_past()), self._last)
+                self._touch = _Touch(onset, before, self._opened(before.with_past()))
         else:
             state, is_past = self._adopted(change)
             leaves_less = change.kind == RELEASE and not is_past
@@ -579,7 +565,7 @@ class PayloadEstimator:
             if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
                 before = self._detector.before(change.age, hypotheses.PASSED)
                 self._return_to(before)
-                state = self._opened(before.with_past())
+                state, _ = correct(self._opened(before.with_past()), *self._row, np.ones(self.robot.n))
             if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
                 state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
@@ -633,7 +619,7 @@ class PayloadEstimator:
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
-        is_back = self._is_back(touch, dt, row)
+        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
             touch.loaded, touch.evidence = self._opened(touch.loaded), 0.0
         touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
@@ -641,29 +627,20 @@ class PayloadEstimator:
         is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
-        is_weight = touch.evidence > hypotheses.CLEAR
-        if self._detector.pending is not None or not (is_back or is_weight or self._stamp - touch.onset > LONGEST):
+        if self._detector.pending is not None:
             return None
-        if is_back:
+        if touch.back >= BACK:
             self._return_untouched(touch, row)
             return None
-        self._touch = None
-        if not is_weight:  # what lasts may be the arm's own, as a sensor whose offset has jumped, or hide a payload
-            self._state = self._state.mixed(touch.loaded, touch.probability)
-            self._outlasted = self._outlasted or touch  # the first one knows what was there before
+        if touch.evidence < hypotheses.CLEAR:
             return None
         self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
         change = Change(PICK if more > 0.0 else RELEASE, 0.0, touch.loaded, 0.0, hypotheses.AT_ONCE)
         self._state = self._remember(self._adopted(change)[0], touch.onset)
         event = self._event(change.kind, touch.onset)
-        self._last = _Happening(self._found, touch.onset)
+        self._touch, self._last = None, _Happening(self._found, touch.onset)
         self._detector.restart(size=len(self._state.mean))
         return event
-
-    def _is_back(self, touch: _Touch, dt: float, row: _Row) -> bool:
-        """Whether the torque has been what was expected before a touch for long enough."""
-        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
-        return touch.back >= BACK
 
     def _return_untouched(self, touch: _Touch, row: _Row) -> None:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
@@ -674,7 +651,7 @@ class PayloadEstimator:
         odds = touch.changed(self._stamp) * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
-        self._touch = self._outlasted = None
+        self._touch = None
         self._detector.restart(size=len(self._state.mean))
 
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
