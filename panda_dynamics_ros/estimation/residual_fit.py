@@ -19,7 +19,7 @@ from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
@@ -37,12 +37,12 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     data: recordings in which the arm carries nothing; a map learnt before is replaced.
     robot: the arm, best after `identify`. Its residual model gives the map's prior.
     options: see `EstimatorOptions`; those of the filters and of motion count.
-    Raises ArgumentError: there is no recording, or an option is wrong.
+    Raises ArgumentError: there is no recording, it is none, or an option is wrong.
     Raises DataError: a recording has other joints, or none has enough motion.
 
     Reference: Quinonero-Candela and Rasmussen, JMLR 2005, for the sparse Gaussian process.
     """
-    recordings = [data] if isinstance(data, JointDataset) else list(data)
+    recordings = list(each_dataset(data))
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
     bare, used, points = replace(robot, residual_map=None), EstimatorOptions.of(options), np.zeros((0, 3 * robot.n))

@@ -27,7 +27,7 @@ from panda_dynamics_ros.identification import problems, regression
 from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
 from panda_dynamics_ros.robot import write_robot
 from panda_dynamics_ros.robot.inertial import InertialParameters
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
 from panda_dynamics_ros.robot.joints import Friction, ResidualModel
 
 
@@ -191,7 +191,7 @@ def identify(
     prior_scale: factors on the prior's standard deviations; by default those that predict held-out blocks best.
     Returns Identification, whose `robot` has physically consistent links.
     Raises DataError: recordings do not fit the robot, are too short, constant or standing still.
-    Raises ArgumentError: there is no recording.
+    Raises ArgumentError: there is no recording, or it is none.
     Raises MissingDependencyError: the best links cannot exist, and the solver for those that can is not installed.
     Warns IdentifiabilityWarning: the motion does not determine some parameters; the message names them.
     Warns ImplausibleRecordingWarning: the arm seems loaded, or to be another one, or the result predicts held-out
@@ -200,8 +200,7 @@ def identify(
     Reference: De Luca, document 003, slides 11-13; Gaz et al., RA-L 2019, for the friction that the prior has.
     """
     prior = robot if isinstance(robot, RobotModel) else load_robot(robot)
-    recordings = [data] if isinstance(data, JointDataset) else data
-    samples = problems.usable(prior, prepare(problems.plausible(prior, each) for each in recordings))
+    samples = problems.usable(prior, prepare(problems.plausible(prior, each) for each in each_dataset(data)))
     model = LinearModel(prior, samples)
     gram, base, n = model.gram(), prior.base_parameters(), prior.n
     unidentifiable = problems.not_identified(gram, model)

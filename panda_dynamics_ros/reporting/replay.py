@@ -22,7 +22,7 @@ from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING, ChangeEven
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE
 from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, stream_steps
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, StreamSteps, require_dataset, stream_steps
 from panda_dynamics_ros.robot.joint_mapping import name_conflict
 from panda_dynamics_ros.robot.stamps import MISPLACED_STAMPS
 
@@ -306,12 +306,12 @@ def replay(
 ) -> Replay:
     """What the nodes would publish over `data`.
 
-    data: a recording.
+    data: a recording (`load_dataset`).
     robot: the arm's model with its end effector (`load_robot`), without the payload.
     progress: called now and then with (samples done, samples in all, estimate).
-    options: see `ArmMonitor`; its errors.
+    options: see `ArmMonitor`; its errors, and ArgumentError where `data` is no recording.
     """
-    follower, count, n = Follower(robot, **options), len(data.stamp), robot.n
+    follower, count, n = Follower(robot, **options), len(require_dataset(data).stamp), robot.n
     touched, wrench = np.zeros(count, dtype=np.intp), np.empty((count, 6))
     external, residual = np.empty((2, count, n))
     estimates = [(0, follower.monitor.payload_estimator.estimate)]  # each with the sample from which on it holds

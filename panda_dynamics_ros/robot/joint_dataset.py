@@ -2,8 +2,9 @@
 """Samples of one arm as arrays, with a count of what its file had beside them."""
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,3 +104,16 @@ class JointDataset:
     def __repr__(self) -> str:
         counts = f"{len(self.stamp)} samples of {len(self.names)} joints over {self.duration_s:.1f} s"
         return f"JointDataset({counts}, {self.rate_hz:.6g} Hz, {sum(self.rejected.values())} left out, {self.source!r})"
+
+
+def require_dataset(data: Any) -> JointDataset:
+    """The recording itself. Raises ArgumentError: it is something else, such as the path of a file."""
+    if not isinstance(data, JointDataset):
+        got = f"{type(data).__name__}; load_dataset gives one by the path of its file"
+        raise ArgumentError(f"data: expected a JointDataset, got {got}")
+    return data
+
+
+def each_dataset(data: Any) -> Iterator[JointDataset]:
+    """One recording, or one of several after the other; see `require_dataset`."""
+    return map(require_dataset, data if isinstance(data, Iterable) and not isinstance(data, str) else [data])

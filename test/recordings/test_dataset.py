@@ -10,6 +10,7 @@ import pytest
 from bag_files import ARM, both_storages, samples, storage_file, write_bag
 from motion import write_csv
 
+import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings import JointStateSample
 from panda_dynamics_ros.recordings.dataset import load_dataset
@@ -205,3 +206,10 @@ def test_csv_without_samples_is_refused(tmp_path, content, message):
         load_dataset(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("use", [pdr.replay, pdr.learn_residual, pdr.identify])
+@pytest.mark.parametrize("data", ["log.csv", None, ["log.csv"]])
+def test_what_is_no_recording_is_refused_by_name(use, data, panda):
+    with pytest.raises(ArgumentError, match=r"^data: expected a JointDataset, got \w+; load_dataset gives one"):
+        use(data, panda)
