@@ -172,14 +172,18 @@ def fade(
     """Let what is known of the payload and of the arm's errors fade for `motion_time` s of motion.
 
     What is carried may become something else, whatever is wrong with the arm: the payload's own covariance grows in
-    proportion (fading memory) up to the prior's, and its covariance with the arm's errors does not. The variance of
-    each error of the arm, which are the entries `errors`, leaks toward its prior's. Means stay: a leak of the means
-    would draw what is carried for long to zero, and put errors of the arm in its place.
+    proportion (fading memory) up to the prior's, and its covariance with the arm's errors does not. Its mean stays: a
+    leak would draw what is carried for long to zero, and put errors of the arm in its place. The arm's errors, the
+    entries `errors`, are Ornstein-Uhlenbeck processes: their means return, too, or what data hardly shows would leave
+    its prior.
     """
-    state = state.copy()
+    state, keep = state.copy(), math.exp(-0.5 * motion_time / arm_memory_s)
     P, variance = state.covariance, state.variance
     room = np.maximum(1.0, payload_std**2 / variance[THETA])
     growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room) - 1.0)
     P[THETA, THETA] += np.outer(growth, growth) * P[THETA, THETA]
-    variance[errors] += (1.0 - math.exp(-motion_time / arm_memory_s)) * np.maximum(0.0, 1.0 - variance[errors])
+    state.mean[errors] *= keep
+    P[errors] *= keep
+    P[:, errors] *= keep
+    variance[errors] += 1.0 - keep**2
     return GaussianState(state.mean, 0.5 * (P + P.T))  # rounding in `correct` is not symmetric

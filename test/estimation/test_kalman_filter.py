@@ -119,7 +119,7 @@ def test_standing_still_teaches_nothing_twice(data):
     assert np.linalg.eigvalsh(longer.covariance)[0] > -1e-12
 
 
-def test_fading_widens_up_to_the_prior_and_moves_no_mean(data):
+def test_fading_widens_up_to_the_prior_and_the_arms_errors_return_to_it(data):
     state = filtered(*data)
     once, mean = fade(state, 0.8, 8.0, 20.0, PAYLOAD_STD, PHI), state.mean
     P, before = once.covariance, state.covariance
@@ -128,15 +128,17 @@ def test_fading_widens_up_to_the_prior_and_moves_no_mean(data):
     growth = np.sqrt(room - 1.0)
     np.testing.assert_allclose(P[THETA, THETA], before[THETA, THETA] * (1.0 + np.outer(growth, growth)), rtol=1e-12)
     # A payload that may have changed says nothing about the arm: what is known of it would follow the payload else.
-    rest = slice(THETA.stop, None)
-    np.testing.assert_allclose(P[THETA, rest], before[THETA, rest], rtol=1e-12, atol=1e-15)
-    leak = 1.0 - np.exp(-0.04)
+    disturbance, leak = slice(THETA.stop, PHI.start), 1.0 - np.exp(-0.04)
+    np.testing.assert_allclose(P[THETA, disturbance], before[THETA, disturbance], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(P[THETA, PHI], np.exp(-0.02) * before[THETA, PHI], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(np.diag(P)[PHI], np.diag(before)[PHI] * (1.0 - leak) + leak, rtol=1e-12)
     off = ~np.eye(ERRORS, dtype=bool)
-    np.testing.assert_allclose(P[PHI, PHI][off], before[PHI, PHI][off], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(P[PHI, PHI][off], (1.0 - leak) * before[PHI, PHI][off], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(once.mean[PHI], np.exp(-0.02) * mean[PHI], rtol=1e-12)
     for _ in range(4_000):
         state = fade(state, 0.8, 8.0, 20.0, PAYLOAD_STD, PHI)
     np.testing.assert_allclose(np.diag(state.covariance)[THETA], PAYLOAD_STD**2, rtol=1e-9)
     np.testing.assert_allclose(np.diag(state.covariance)[PHI], 1.0, rtol=1e-9)
-    np.testing.assert_array_equal(state.mean, mean)
+    np.testing.assert_allclose(state.mean[PHI], 0.0, atol=1e-12)
+    np.testing.assert_array_equal(state.mean[: PHI.start], mean[: PHI.start])
     assert np.linalg.eigvalsh(state.covariance)[0] > -1e-12
