@@ -7,7 +7,7 @@ The filtered torque that the description of the unloaded arm leaves unexplained 
 
 theta    the payload (10,) as the torques show it, (1 + g) times what is carried (g: common gain below), so that y is
          linear; a Gaussian prior of mean zero; constant but for changes (`hypotheses`).
-phi      what the description has wrong for long (`fade`), standard normal. Each column of A is a torque that the description
+phi      what the description has wrong for long, standard normal. Each column of A is a torque that the description
          would have to add, times how far arms of one type differ from it, one sigma:
 
     links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
