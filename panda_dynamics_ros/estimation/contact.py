@@ -8,7 +8,7 @@ by one scalar Kalman filter per joint, and a contact begins where the torque dep
 moment ago. While the arm stands the slow part does not move: a push that rises within a second shows as well as a blow.
 The noise is that of the torque, of which a slow stream leaves more below 10 Hz (it folds what is faster), and of the
 measured velocity, whose effect on joint i grows with h_i = sum_j M_ij^2, M with the payload; its level is learnt in
-motion and at rest, and in motion there is what there is at rest.
+motion and at rest, and in motion it is at least that at rest.
 
 `hypotheses` looks at the same torques at 3 Hz, which tells a contact from a payload; `ArmMonitor` joins both.
 """
@@ -227,7 +227,7 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         watch.turned[i] += turned
         size = (open_[i] + (1.0 - open_[i]) * DRIFT * DRIFT) * settings.sigma[i] * settings.sigma[i]
         watch.variance[i] += size * (1.0 - math.exp(-2.0 * u)) + turned
-        r = max(watch.noise[0, level, i], watch.noise[0, 1, i]) * noise[i]  # what there is at rest, there is in motion
+        r = max(watch.noise[0, level, i], watch.noise[0, 1, i]) * noise[i]  # at least that at rest
         before, P, passed = watch.mean[i], watch.variance[i], 0.0
         if clock.count > 0 and not held:
             old = line[clock.head]
