@@ -74,7 +74,7 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
 
     None where there are no external torques, or only zeros. Each has `start` and `end`, s, `mass`, `mass_std` and
     `estimated_mass`, kg, `com` and `com_std`, m, None where they are not known, and `stale`: whether both masses differ
-    by more than their 95 % interval, and by more than `MATTERS`.
+    by more than their 95 % interval, and by more than `MATTERS`, and no problem doubts the arm or its torques.
     """
     if data.tau_ext is None or not data.tau_ext.any():
         return []
@@ -97,7 +97,8 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
                 "com": load.com.tolist() if com_is_known else None,
                 "com_std": load.com_std.tolist() if com_is_known else None,
                 "estimated_mass": mass,
-                "stale": abs(load.mass - mass) > max(NORMAL_95 * math.hypot(load.mass_std, mass_std), MATTERS),
+                "stale": not result.problem
+                and abs(load.mass - mass) > max(NORMAL_95 * math.hypot(load.mass_std, mass_std), MATTERS),
             }
         )
     return found

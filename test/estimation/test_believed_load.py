@@ -62,6 +62,8 @@ def test_a_forgotten_set_load_is_named(panda):
     assert "setLoad" in sentence
     entry = summary_of(data, result, loads=loads)["franka_load"]
     assert (entry["stale"], round(entry["mass"], 2)) == (True, 1.0)
+    doubted = replace(result, problem="check robot")  # of an arm that is not ours
+    assert not franka_loads(data, panda, doubted)[0]["stale"]
     for nothing in (None, np.zeros_like(tau)):  # zeros come from simulators
         without = replace(data, tau_ext=nothing)
         assert franka_loads(without, panda, pdr.replay(without, panda)) == []
