@@ -10,11 +10,10 @@ from numpy import zeros
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels import blocks, chain
+from panda_dynamics_ros.dynamics.kernels import blocks, chain, vectors
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, PLACED, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, along, column, cross, dot, rotate, scale, times
 from panda_dynamics_ros.dynamics.newton_euler import joint_torques, link_wrenches, newton_euler_sample, step_outward
 from panda_dynamics_ros.errors import RobotDescriptionError
@@ -187,8 +186,8 @@ def forward_dynamics_of_one(table, q, dq, tau, ddq):
         mass_matrix_sample(table, W, q[k : k + n], M)
         for i in range(n):
             result[i] = tau[k + i] - result[i]
-        factorise(M)
-        solve(M, result)
+        vectors.factorise(M)
+        vectors.solve(M, result)
     if not finite(q) or not finite(dq) or not finite(tau):
         return False
     if not finite(ddq):

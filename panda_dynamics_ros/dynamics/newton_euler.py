@@ -4,20 +4,23 @@
 Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so that they are
 linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, document 003):
     f = m a + dw x mc + w x (w x mc),    n = I dw + w x (I w) + mc x a.
-Gravity enters as an upward acceleration of the base.
+Gravity enters as an upward acceleration of the base. What a driver calls effort becomes torques of the same kind.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy import zeros
 from numpy.typing import ArrayLike
 
+from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
+from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate, rotate_back, scale, store
-from panda_dynamics_ros.robot.description import PRISMATIC, RobotDescription
+from panda_dynamics_ros.robot.description import CURRENT, MEASURED, PRISMATIC, WITHOUT_GRAVITY, RobotDescription
 
 
 @part
@@ -190,3 +193,31 @@ def coriolis_torques(robot: RobotDescription, q: ArrayLike, dq: ArrayLike) -> Fl
     Reference: De Luca, Robotics 2, slide 5 (document 003): `inverse_dynamics` with neither acceleration nor gravity.
     """
     return of_states(robot, (q, dq), coriolis_of_one, coriolis_blocks, (robot.table, q, dq, zeros(robot.n)))
+
+
+def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) -> FloatArray:
+    """Torques (..., n), N m, with gravity in them, of efforts (..., n) of the kind `robot.effort` at q (..., n), rad.
+
+    Currents are multiplied by the motor constants; to torques without gravity, those of the arm's model are added.
+    What accelerates the rotors stays in them: momenta of the arm contain it (`RobotDescription.felt_rotor_inertia`).
+    """
+    q, effort = checks.trailing(q, (robot.n,), "q"), checks.trailing(effort, (robot.n,), "effort")
+    if robot.effort == CURRENT:
+        return robot.motor_constants * effort
+    if robot.effort == WITHOUT_GRAVITY:
+        return effort + gravity_torques(robot, q)
+    return effort
+
+
+def link_side_sample(
+    robot: RobotDescription, q: ArrayLike, dq: ArrayLike, effort: ArrayLike, *count: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq and tau (n,) of one sample, or (N, n) where `count` is N, checked, with tau from the effort.
+
+    Raises ArgumentError: an argument is not finite, or of another shape.
+    """
+    sample: Any = q, dq, effort
+    if count or not (is_one_state(robot, sample) and all(map(finite, sample))):  # the short way for calls at 1 kHz
+        named = {"q": q, "dq": dq, "tau": effort}
+        sample = tuple(checks.for_kernel(checks.exactly(x, (*count, robot.n), name)) for name, x in named.items())
+    return sample if robot.effort == MEASURED else (*sample[:2], link_side_torques(robot, sample[0], sample[2]))

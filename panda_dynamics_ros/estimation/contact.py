@@ -66,6 +66,7 @@ LEVEL_TIME, FIRST_TIME, HELD = 10.0, 0.2, 0.1
 """s of motion: memory of noise and level, and how long their first values count; s, after which what was learnt counts,
 since a contact itself teaches nothing."""
 SETTLING, FIRST_SETTLING = 9.0, 0.5  # time constants after a restart; s after the start, which teach the noise only
+SHORTEST = 0.001  # rad, of the way over which the dry friction of a joint turns: 1 to 5 mrad explain the logs alike
 MOVES = 0.01  # of full motion: 0.03 rad/s, three times what the noise of dq looks like
 PAUSE, BRIDGED = 0.025, 0.15  # s: a longer step is bridged, but the filters show it for so long: no contact begins
 END_THRESHOLD, QUIET_TIME, LEFT, RESTS = 2.5, 0.1, 0.35, 0.1
@@ -151,7 +152,8 @@ class Watch(NamedTuple):
     """What the detector knows, in arrays that change in place.
 
     mean, variance: (n,), of the slow part, N m and its square. moved: (n,), its clock. turned: (n,), (N m)^2, variance
-        of the dry friction that has turned. direction: (n,), of the dry friction, with its play.
+        of the dry friction that has turned. direction: (2, n), of the dry friction as modelled and at its `early`
+        turning (n,), with their play. place: (n,), rad, that `early` has followed.
     line: (SLOTS, 4, n), the first four as they have been.
     noise: (3, 2, n), level of the noise over what is expected, in motion and at rest: what counts, what will count
         after `HELD`, and what is being learnt. loudness: (3,), the same of the eighth power of the statistic.
@@ -166,6 +168,8 @@ class Watch(NamedTuple):
     moved: FloatArray
     turned: FloatArray
     direction: FloatArray
+    early: FloatArray
+    place: FloatArray
     line: FloatArray
     noise: FloatArray
     loudness: FloatArray
@@ -183,9 +187,9 @@ class Watch(NamedTuple):
         """Nothing is known of the arm's noise."""
         clock = np.zeros(1, CLOCK)
         clock["step"], clock["paused"] = math.inf, -math.inf
-        mean, variance, moved, turned, direction, e, untouched, quiet, density = np.zeros((9, n))
+        mean, variance, moved, turned, early, place, e, untouched, quiet, density = np.zeros((10, n))
         line, noise, loudness = np.zeros((SLOTS, 4, n)), np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
-        known = mean, variance, moved, turned, direction, line, noise, loudness
+        known = mean, variance, moved, turned, np.zeros((2, n)), early, place, line, noise, loudness
         return cls(*known, np.zeros(2), clock, e, np.ones(n), untouched, quiet, density, np.zeros((2, n)))
 
 
@@ -218,9 +222,12 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         clock.untouched = 0
     stops, line = level == 1 and not was_still, watch.line
     for i in range(n):
-        over = max(abs(turn[i] - watch.direction[i]) - TURN_PLAY, 0.0)
-        watch.direction[i] += over if turn[i] > watch.direction[i] else -over
-        u, turned = dt * motion / settings.tau[i], (TURN * settings.dry[i]) ** 2 * over
+        overs = 0.0
+        for k, direction in enumerate((turn[i], watch.early[i])):
+            over = max(abs(direction - watch.direction[k, i]) - TURN_PLAY, 0.0)
+            watch.direction[k, i] += over if direction > watch.direction[k, i] else -over
+            overs += over
+        u, turned = dt * motion / settings.tau[i], (TURN * settings.dry[i]) ** 2 * overs
         watch.moved[i] += u
         if stops:  # what is noise in motion stays what it is
             turned += max(watch.noise[0, 0, i] - watch.noise[0, 1, i], 0.0) * noise[i]
@@ -313,6 +320,8 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         clock.absurd = 0
         filter_step(rows.momentum[k], rows.bias[k], settings.pole, first_order_hold(settings.pole, dt), filters)
         for i in range(n):
+            way, watch.place[i] = q[i] - watch.place[i], q[i]
+            watch.early[i] = min(max(watch.early[i] + way / SHORTEST, -1.0), 1.0)
             external[k, i] = s[i] = 0.0
             for c in range(ARM + 1):
                 external[k, i] += weights[c] * filters.middle[i, c]

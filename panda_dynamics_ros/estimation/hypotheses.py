@@ -40,9 +40,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, forward
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
-from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, GaussianState, add_row
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, factorise, forward
+from panda_dynamics_ros.estimation.kalman_filter import THETA, FilterStep, GaussianState, add_row, predict
 from panda_dynamics_ros.estimation.regression import MomentumRegression, OnsetRegressors
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
@@ -67,7 +66,7 @@ EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
 """Prior odds that the hand was empty before a pick, and that a release leaves what was carried before; that nothing is
 carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
 probability that a release leaves less than all that was carried before, as where a tool is taken off."""
-LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: the smallest jump that is one; error of what a mass is believed to be, one sigma
+LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: smallest jump, and error of a difference of masses; error of a mass, one sigma
 SHIFTS = 0.1  # prior probability that a change is one of the centre of mass alone: an object slips in the hand
 PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "load"
 
@@ -346,7 +345,8 @@ class ChangeDetector:
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
         self._age, self._followed = np.full(slots, math.inf), 0.0
-        self._states: deque[tuple[float, GaussianState]] = deque()  # of the filter, by age of the regression's filters
+        # The filter's states, with the age of the regression's filters and the clock of the disturbance (n,) by then.
+        self._states: deque[tuple[float, GaussianState, FloatArray]] = deque()
         self.restart()
 
     def restart(self, after_gap: bool = False, size: int = 0) -> None:
@@ -356,6 +356,7 @@ class ChangeDetector:
         """
         self._age[:] = math.inf
         self._states.clear()
+        self._clock = np.zeros(len(self._sigma))
         if size and size != len(self._X):
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
@@ -372,9 +373,10 @@ class ChangeDetector:
     ) -> None:
         """Follow one step of the filter, from a predicted state to the next one, and add an onset if it is time."""
         if self._after_gap:  # nothing was measured before
-            self._states.append((regression.age - PERIOD, predicted))
-        self._states.append((regression.age, state))
-        if self._states[0][0] < regression.age - RAMP_LIFETIME - 2.0 * PASSED:  # the oldest onset, and its margin
+            self._states.append((regression.age - PERIOD, predicted, self._clock))
+        self._clock = self._clock - np.log(step.decay)
+        self._states.append((regression.age, state, self._clock))
+        if self._states[0][0] < regression.age - RAMP_LIFETIME - PASSED:  # the oldest onset
             self._states.popleft()
         elapsed, self._followed = regression.age - self._followed, regression.age
         self._age += elapsed
@@ -390,11 +392,11 @@ class ChangeDetector:
             step.variance, *onsets, self._X, self._L, self._v, self._chi,
         )  # fmt: skip
 
-    def before(self, age: float, margin: float = 0.0) -> GaussianState:
-        """The state before an onset `age` s ago; a margin (s) earlier, as far as the measurements go back."""
-        ages, onset = [age for age, _ in self._states], self._followed - age - 0.5 * PERIOD
-        last, least = (bisect_left(ages, since) - 1 for since in (onset, onset - margin))
-        return self._states[max(least, min(last, 1), 0)][1]
+    def before(self, age: float, std: FloatArray | None = None) -> GaussianState:
+        """The state before an onset `age` s ago; with `std` (n,), of the disturbance, as it would be by now."""
+        ages, onset = [age for age, *_ in self._states], self._followed - age - 0.5 * PERIOD
+        _, state, clock = self._states[max(bisect_left(ages, onset) - 1, 0)]
+        return state if std is None else predict(state, np.exp(clock - self._clock), std)
 
     def _start(self, family: slice) -> None:
         """Let one more slot of a family stand for a change now, or, after a gap, for one of before."""
@@ -568,23 +570,23 @@ class ChangeDetector:
         """
         P, k = state.covariance, len(state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
-        possible = log_possibility(before, after, variances, self._max_mass)
+        possible = log_possibility(before, after, variances, self._max_mass, TOO_HEAVY)
         past = state.past(self._pasts)
         if not past or (least := state.mean[past[0].start]) > before:
             return possible
         place = past[0].start
         variances += P[place, place] - 2.0 * P[[k, 0], place]
-        usual = log_possibility(before - least, after - least, variances, self._max_mass)
+        usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
         return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
 
 
-def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float) -> float:
+def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float, error: float) -> float:
     """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
 
-    Of a release, that something was there before, too. Masses in kg, with their `variances` (2,). It is -inf of a
-    change below `LIGHTEST`.
+    Of a release, that something was there before, too. Masses in kg, with their `variances` (2,), and the `error` of
+    what they are believed to be, one sigma. It is -inf of a change below `LIGHTEST`.
     """
-    jump, scale = after - before, math.sqrt(2.0 * (max(variances[1], 0.0) + TOO_HEAVY**2))
+    jump, scale = after - before, math.sqrt(2.0 * (max(variances[1], 0.0) + error**2))
     if abs(jump) < LIGHTEST:
         return -math.inf
     possible = 0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale)

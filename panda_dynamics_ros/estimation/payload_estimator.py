@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.effort import link_side_sample
 from panda_dynamics_ros.dynamics.kinematics import jacobian
+from panda_dynamics_ros.dynamics.newton_euler import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation import hypotheses
 from panda_dynamics_ros.estimation.arm_model import (
@@ -65,17 +65,18 @@ RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is tol
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
+AGREES = 2.0  # sigmas, by which what a jump explains may differ from what the present torque says
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
 @dataclass
 class _Happening:
-    """The last change of the payload that was adopted, and s of motion since."""
+    """The last change of the payload that was adopted, whether it may be a steady push, and s of motion since."""
 
     kind: str
     onset: float
+    in_doubt: bool = False
     moved: float = 0.0
-    decided: bool = False
     gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
 
@@ -538,8 +539,8 @@ class PayloadEstimator:
             if passed[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
         if change is None and last is not None and self._in_doubt and last.moved > MOVED:
-            last.decided = True  # it moves with the arm, as a weight does
-            event = ChangeEvent(self._stamp, PICK, last.onset)
+            last.in_doubt = False  # it moves with the arm, as a weight does
+            event = ChangeEvent(self._stamp, PICK, last.onset) if last.kind == LOAD else event
         return event
 
     def _event(self, kind: str, onset: float) -> ChangeEvent | None:
@@ -552,26 +553,30 @@ class PayloadEstimator:
 
     def _adopt(self, change: Change, onset: float) -> None:
         """Go on from a change that has passed the filters."""
-        before = self._detector.before(change.age)
         if change.kind == CONTACT:
-            self._state = self._present
+            before, self._state = self._detector.before(change.age), self._present
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
-                self._touch = _Touch(onset, before, self._opened(before.with_past()))
+                self._touch = _Touch(onset, before, self._changed(before))
         else:
             state, is_past = self._adopted(change)
-            leaves_less = change.kind == RELEASE and not is_past
-            is_gradual = change.rise == hypotheses.GRADUAL or change.misfit > 1.0 or leaves_less
-            if is_gradual:  # nobody knows how it came, and what was learnt meanwhile is wrong
-                before = self._detector.before(change.age, hypotheses.PASSED)
+            before = self._detector.before(change.age, self._noise.std)
+            present, alone, has_passed = self._changed(before), change.state, change.age >= hypotheses.PASSED
+            more = AGREES**2 * max(present.covariance[0, 0] - alone.covariance[0, 0], 0.0)  # Hausman's test
+            is_other = (present.mean[0] - alone.mean[0]) ** 2 > more and has_passed and change.kind != SHIFT
+            is_other |= change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
+            comes_slowly = change.rise > hypotheses.AT_ONCE or is_other
+            if comes_slowly:  # nobody knows how it came, and what was learnt meanwhile is wrong
                 self._return_to(before)
-                state, _ = correct(self._opened(before.with_past()), *self._row, np.ones(self.robot.n))
-            if self._found == LOAD and self._in_doubt and not self.keeps_past:  # one push may have become another
+                state, _ = self._adopted(replace(change, state=present))
+            if self._in_doubt and not self.keeps_past:  # one push may have become another
                 state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
-            if change.rise == hypotheses.RAMP or is_gradual:  # more may follow
+            if comes_slowly:  # more may follow
                 self._flow_end = self._stamp + FLOW
-            self._touch, self._last = None, _Happening(self._found, onset)
+            # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
+            is_clear = change.kind != RELEASE or self._clock.still <= 0.0 or (is_past and not comes_slowly)
+            self._touch, self._last = None, _Happening(self._found, onset, self._found == LOAD or not is_clear)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
@@ -603,7 +608,7 @@ class PayloadEstimator:
     @property
     def _in_doubt(self) -> bool:
         """Whether what was last adopted may be a weight or a steady push."""
-        return self._last is not None and self._last.kind == LOAD and not self._last.decided
+        return self._last is not None and self._last.in_doubt
 
     @property
     def _is_undecided(self) -> bool:
@@ -611,34 +616,38 @@ class PayloadEstimator:
         is_told = self._detector.pending is not None and self._found != CONTACT
         return self._found == LOAD if is_told else self._in_doubt
 
-    def _opened(self, state: GaussianState) -> GaussianState:
-        """The state where the payload may have become any other."""
-        opened = state.copy()
+    def _changed(self, before: GaussianState) -> GaussianState:
+        """What the present torques show if the payload has become any other since a state."""
+        opened = before.with_past()
         opened.variance[: self._phi.start] += np.concatenate((self.options.prior_std, self._settled)) ** 2
-        return opened
+        return correct(opened, *self._row, np.ones(self.robot.n))[0]
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
+        now = self._changed(touch.untouched)
         if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
-            touch.loaded, touch.evidence = self._opened(touch.loaded), 0.0
-        touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-        more, std = touch.loaded.mean[0] - touch.untouched.mean[0], math.sqrt(touch.loaded.covariance[0, 0])
-        is_possible = abs(more) > 2.0 * std and self._detector.possibility(touch.loaded) > -hypotheses.CLEAR
+            touch.loaded, touch.evidence = now, 0.0
+        else:
+            touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
+        more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
+        is_possible = abs(more) > 2.0 * std and self._detector.possibility(now) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
-        if self._detector.pending is not None:
-            return None
-        if touch.back >= BACK:
+        is_pending = self._detector.pending is not None
+        if touch.back >= BACK and not is_pending:
             self._return_untouched(touch, row)
             return None
-        if touch.evidence < hypotheses.CLEAR:
+        if touch.evidence < hypotheses.CLEAR or is_pending:
             return None
+        change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, 0.0, hypotheses.AT_ONCE)
+        state, _ = self._adopted(change)
+        if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
+            return None  # the hand has let go of what it lifted
         self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
-        change = Change(PICK if more > 0.0 else RELEASE, 0.0, touch.loaded, 0.0, hypotheses.AT_ONCE)
-        self._state = self._remember(self._adopted(change)[0], touch.onset)
+        self._state = self._remember(state, touch.onset)
         event = self._event(change.kind, touch.onset)
-        self._touch, self._last = None, _Happening(self._found, touch.onset)
+        self._touch, self._last = None, _Happening(self._found, touch.onset, self._found == LOAD)
         self._detector.restart(size=len(self._state.mean))
         return event
 
@@ -646,7 +655,7 @@ class PayloadEstimator:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
         before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
-        loaded, _ = correct(self._opened(before.with_past()), *row, np.ones(self.robot.n))
+        loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
         odds = touch.changed(self._stamp) * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))

@@ -20,8 +20,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.small_matrices import factorise, solve
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, factorise, solve
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, com_covariance
 from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS

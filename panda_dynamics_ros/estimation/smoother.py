@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.dynamics.effort import link_side_sample
+from panda_dynamics_ros.dynamics.newton_euler import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
 from panda_dynamics_ros.estimation.options import Shape

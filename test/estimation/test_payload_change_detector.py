@@ -162,6 +162,18 @@ def test_what_is_picked_up_stays_while_it_counts_as_decided(panda):
         assert all(abs(each.mass - 2.5) < 0.15 for each in estimates if each.stamp > at + 0.2), "zero, for one update"
 
 
+@pytest.mark.parametrize(("mass", "newton", "gap"), [(0.35, 6.0, 0.0), (0.8, 4.0, 0.0), (0.8, -6.0, 0.1)])
+def test_what_pulls_or_presses_just_before_a_lift_is_no_part_of_the_object(panda, mass, newton, gap):
+    """The object sticks for 0.3 s, or the gripper presses on it, as the arm begins to move."""
+    stamp, body = np.arange(0.0, 7.0, 0.005), InertialParameters(mass, [0.0, 0.0, 0.1], 0.002 * mass * np.eye(3))
+    motion = sinusoids_paced(stamp, np.clip(np.maximum((1.5 - stamp) / 0.5, (stamp - 2.4) / 1.5), 0.0, 1.0))
+    tau = carried(panda, motion, AT + gap, payload=body)
+    tau += push(panda, motion, 7, [0.0, 0.0, -newton], 0.3, AT - 0.3)
+    _, estimates = followed(panda, motion, tau + 0.02 * np.random.default_rng(0).standard_normal(tau.shape))
+    assert all(abs(each.mass - mass) < 3.0 * each.std[0] for each in estimates if each.stamp > AT + gap + 1.0)
+    assert estimates[-1].std[0] < 0.1
+
+
 def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     motion, body = sinusoids(12.0, rate=200.0), InertialParameters(0.25, [0.0, 0.0, 0.06], 0.001 * np.eye(3))
     tau = carried(panda, motion, 3.0, 8.5, body) + push(panda, motion, 7, [0.0, 25.0, 0.0], 2.0, 7.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from arms import random_states
 
-from panda_dynamics_ros.dynamics.kernels import batch, small_matrices
+from panda_dynamics_ros.dynamics.kernels import batch, vectors
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled
 from panda_dynamics_ros.dynamics.kernels.vectors import LARGEST, cos_sin
@@ -72,12 +72,12 @@ def kernel(part):
     return call
 
 
-forward, solve = kernel(small_matrices.forward), kernel(small_matrices.solve)
+forward, solve = kernel(vectors.forward), kernel(vectors.solve)
 
 
 @compiled
 def factorise(A):
-    small_matrices.factorise(A)
+    vectors.factorise(A)
 
 
 @pytest.fixture(params=[1, 4, 10])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three-vectors and rotations as tuples, for the compiled kernels.
+"""Three-vectors and rotations as tuples, and matrices of about ten rows, for the compiled kernels.
 
 A vector is (x, y, z); a matrix is its nine entries by rows; a placement (R, p) is the pose of a frame in another. The
-compiler keeps tuples in registers, so that code written with these functions allocates nothing.
+compiler keeps tuples in registers, so that code written with these functions allocates nothing. A call to LAPACK costs
+more than its work on ten rows (Golub and Van Loan, Matrix Computations, 4th edition, section 4.2).
 """
 
 import math
@@ -170,3 +171,33 @@ def cos_sin(x):
     if abs(x) <= LARGEST:
         return reduced_cos_sin(x)
     return math.cos(x), math.sin(x)
+
+
+@part
+def factorise(A):
+    """A = L L', positive definite; L takes the place of A's lower triangle."""
+    for j in range(A.shape[0]):
+        for i in range(j, A.shape[0]):
+            entry = A[i, j]
+            for k in range(j):
+                entry -= A[i, k] * A[j, k]
+            A[i, j] = math.sqrt(entry) if i == j else entry / A[j, j]
+
+
+@part
+def forward(L, b):
+    """b <- L^-1 b, in place; L is the lower triangle."""
+    for i in range(b.shape[0]):
+        for k in range(i):
+            b[i] -= L[i, k] * b[k]
+        b[i] /= L[i, i]
+
+
+@part
+def solve(L, b):
+    """b <- (L L')^-1 b, in place; L is the lower triangle."""
+    forward(L, b)
+    for i in range(b.shape[0] - 1, -1, -1):
+        for k in range(i + 1, b.shape[0]):
+            b[i] -= L[k, i] * b[k]
+        b[i] /= L[i, i]
