@@ -174,6 +174,16 @@ def test_what_pulls_or_presses_just_before_a_lift_is_no_part_of_the_object(panda
     assert estimates[-1].std[0] < 0.1
 
 
+def test_a_tool_that_is_pressed_on_a_table_at_rest_is_in_doubt(panda):
+    """0.8 kg, of which a table takes 0.55 kg: the interval has both until the arm moves."""
+    stamp, tool = np.arange(0.0, 8.0, 0.005), replace(PAYLOAD, mass=0.8)
+    motion = sinusoids_paced(stamp, np.clip(np.maximum((4.0 - stamp) / 0.5, (stamp - 7.0) / 0.5), 0.0, 1.0))
+    tau = carried(panda, motion, 1.5, payload=tool) + push(panda, motion, 7, [0.0, 0.0, 5.5], 1.5, 5.0)
+    _, estimates = followed(panda, motion, tau + 0.02 * np.random.default_rng(0).standard_normal(tau.shape))
+    pressed = [each for each in estimates if 5.6 < each.stamp < 6.4]
+    assert all(abs(each.mass - 0.8) < 2.5 * each.std[0] and each.status.startswith("a weight") for each in pressed)
+
+
 def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     motion, body = sinusoids(12.0, rate=200.0), InertialParameters(0.25, [0.0, 0.0, 0.06], 0.001 * np.eye(3))
     tau = carried(panda, motion, 3.0, 8.5, body) + push(panda, motion, 7, [0.0, 25.0, 0.0], 2.0, 7.0)

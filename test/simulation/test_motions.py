@@ -10,20 +10,9 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
-from panda_dynamics_ros.simulation.motion_search import (
-    ARM_REACH,
-    FLANGE_HEIGHT,
-    PAUSES,
-    POSITION_MARGIN,
-    READY,
-    TOOL,
-    WRIST_REACH,
-    exciting_motion,
-    obstacle,
-    periodic_motion,
-    weighing_motion,
-)
+from panda_dynamics_ros.simulation import motion_search
 from panda_dynamics_ros.simulation.motion_search import duration as duration_of
+from panda_dynamics_ros.simulation.motion_search import exciting_motion, obstacle, periodic_motion, weighing_motion
 from panda_dynamics_ros.simulation.motions import FourierMotion, at_rest
 
 
@@ -86,7 +75,7 @@ def test_limits_and_clearance(robot, seed):
     assert (np.abs(ddq) < 0.95 * limits.acceleration).all()  # slowing down adds to the motion's own
     flange = robot.pose(q)
     assert flange[:, 2, 3].min() > 0.15
-    for point in (flange[:, :3, 3], flange[:, :3, 3] + TOOL * flange[:, :3, 2]):
+    for point in (flange[:, :3, 3], flange[:, :3, 3] + motion_search.TOOL * flange[:, :3, 2]):
         low = point[:, 2] < 0.5
         assert np.hypot(point[low, 0], point[low, 1]).min(initial=1.0) > 0.15  # a base of 0.1 m radius
     assert dq[3000:].std(axis=0).min() > 0.15  # it does move every joint
@@ -112,11 +101,12 @@ ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
 
 
 @pytest.mark.parametrize(
-    ("posture", "found"), [(READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")]
+    ("posture", "found"),
+    [(motion_search.READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")],
 )
 def test_the_obstacle_is_named(posture, found):
     robot = pdr.load_robot("panda")
-    assert obstacle(robot, np.stack([READY, posture])) == found
+    assert obstacle(robot, np.stack([motion_search.READY, posture])) == found
 
 
 @pytest.mark.parametrize(
@@ -139,14 +129,14 @@ ROBOT = pdr.load_robot("panda")
 
 @pytest.fixture(scope="module")
 def weighing():
-    return weighing_motion(ROBOT, READY, trials=150)
+    return weighing_motion(ROBOT, motion_search.READY, trials=150)
 
 
 def test_the_motion_keeps_its_bounds(weighing):
     q, dq, ddq = weighing(np.arange(0.0, duration_of(weighing), 0.01))
-    reach = np.abs(q - np.array(READY)).max(axis=0)
-    assert (reach[:4] <= 2.0 * ARM_REACH).all()
-    assert (reach[4:] <= 2.0 * WRIST_REACH).all()
+    reach = np.abs(q - np.array(motion_search.READY)).max(axis=0)
+    assert (reach[:4] <= 2.0 * motion_search.ARM_REACH).all()
+    assert (reach[4:] <= 2.0 * motion_search.WRIST_REACH).all()
     limits = ROBOT.limits
     assert (q > limits.lower).all()
     assert (q < limits.upper).all()
@@ -163,15 +153,15 @@ def test_pauses_are_approached_from_both_sides(weighing):
         np.testing.assert_allclose(q[there], q[back], atol=1e-9)
         forth, home = (weighing(weighing.pauses[k][0] - 0.1)[1] for k in (there, back))
         assert forth @ home < -0.9 * np.linalg.norm(forth) * np.linalg.norm(home)
-    assert len(PAUSES) == len(weighing.pauses)
+    assert len(motion_search.PAUSES) == len(weighing.pauses)
 
 
 @pytest.mark.parametrize(
     ("start", "options", "words"),
     [
         ((0.0, 0.0, 0.0, 1.0, 0.0, 1.5, 0.0), {}, "start: expected a posture within .*, got 1.000 rad of joint 4"),
-        (READY, {"reach": 3.0}, "reach: expected"),
-        (READY, {"table_height": 0.7}, "table"),
+        (motion_search.READY, {"reach": 3.0}, "reach: expected"),
+        (motion_search.READY, {"table_height": 0.7}, "table"),
     ],
 )
 def test_what_no_motion_fits_is_refused(start, options, words):
@@ -188,14 +178,14 @@ def test_the_motion_keeps_to_limits_and_clear(panda, condition):
     motion, _ = periodic_motion(panda, condition, 8.0, trials=600, table_height=0.05)
     q, dq, ddq = motion(np.linspace(0.0, 8.0, 2001))
     limits = panda.limits
-    assert (q > limits.lower + 0.9 * POSITION_MARGIN).all()
-    assert (q < limits.upper - 0.9 * POSITION_MARGIN).all()
+    assert (q > limits.lower + 0.9 * motion_search.POSITION_MARGIN).all()
+    assert (q < limits.upper - 0.9 * motion_search.POSITION_MARGIN).all()
     assert (np.abs(dq) < 0.8 * limits.velocity).all()
     assert (np.abs(ddq) < 0.55 * limits.acceleration).all()
     for state in (dq[0], ddq[0], dq[-1], ddq[-1], q[-1] - q[0]):
         assert np.abs(state).max() < 1e-9
     # Between the samples at which it was tried, a centimetre of the 20.
-    assert panda.pose(q, "flange")[:, 2, 3].min() > 0.05 + FLANGE_HEIGHT - 0.01
+    assert panda.pose(q, "flange")[:, 2, 3].min() > 0.05 + motion_search.FLANGE_HEIGHT - 0.01
     assert obstacle(panda, q[::25], table_height=0.04) is None
 
 
