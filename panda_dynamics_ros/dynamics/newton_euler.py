@@ -4,7 +4,7 @@
 Every quantity of link i is expressed in joint frame i. Wrenches are taken about the frame's origin, so that they are
 linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, document 003):
     f = m a + dw x mc + w x (w x mc),    n = I dw + w x (I w) + mc x a.
-Gravity enters as an upward acceleration of the base. What a driver calls effort becomes torques of the same kind.
+Gravity enters as an upward acceleration of the base. `link_side_torques` converts a driver's effort.
 """
 
 from typing import Any

@@ -152,8 +152,8 @@ class Watch(NamedTuple):
     """What the detector knows, in arrays that change in place.
 
     mean, variance: (n,), of the slow part, N m and its square. moved: (n,), its clock. turned: (n,), (N m)^2, variance
-        of the dry friction that has turned. direction: (2, n), of the dry friction as modelled and at its `early`
-        turning (n,), with their play. place: (n,), rad, that `early` has followed.
+        of the dry friction that has turned. direction: (2, n), of the dry friction, as modelled and as `early`
+        (n,), which turns over `SHORTEST`, each with its play. place: (n,), rad, of the last sample.
     line: (SLOTS, 4, n), the first four as they have been.
     noise: (3, 2, n), level of the noise over what is expected, in motion and at rest: what counts, what will count
         after `HELD`, and what is being learnt. loudness: (3,), the same of the eighth power of the statistic.

@@ -65,7 +65,7 @@ RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is tol
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
-AGREES = 2.0  # sigmas, by which what a jump explains may differ from what the present torque says
+AGREES = 2.0  # sigmas, by which the mass of a jump may differ from that by the present torques alone
 ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
 
 
