@@ -274,17 +274,13 @@ class Change:
     """A change, as far as it is known.
 
     kind: "pick", "release", "shift" or "contact".
-    age: s since its onset.
+    age, rise: s since its onset, and in which it comes on steadily.
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
-    misfit: sum of squared innovations that a jump at one moment leaves, over what the noise may make; of a load that
-        comes on gradually it exceeds 1.
-    rise: s, in which it comes on steadily.
     """
 
     kind: str
     age: float
     state: GaussianState
-    misfit: float
     rise: float
 
     def adopted(self, payload_std: FloatArray, first: int, missing: float = 0.0) -> tuple[GaussianState, bool]:
@@ -411,8 +407,8 @@ class ChangeDetector:
     ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any.
 
-        still: s for which the arm has stood. in_doubt: whether what seems to be carried may be a push, which does not
-        slip.
+        still: s for which the arm has stood; infinite while something touches it.
+        in_doubt: whether what seems to be carried may be a push, which does not slip.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
@@ -543,9 +539,7 @@ class ChangeDetector:
         effect = -self._X[np.r_[0 : len(self._X), THETA], first:, slot]
         effect[self._jumping[first:], np.arange(len(jump))] += float(self._onsets.share[slot])
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
-        chi, number = self._chi[slot]
-        misfit = float((chi - v @ jump) / (DEGREES + number))
-        return Change(CONTACT, float(self._age[slot]), changed, misfit, float(self._rise[slot]))
+        return Change(CONTACT, float(self._age[slot]), changed, float(self._rise[slot]))
 
     def _return(self, change: Change) -> float:
         """Log Bayes factor of a release that, with even odds, leaves what was carried before, against any release."""

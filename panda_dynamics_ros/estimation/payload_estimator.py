@@ -60,13 +60,11 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
-FLOW = 1.0  # s, for which what is carried may become anything else where it does not come at once
+FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
 RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is told; so is a contact, or what is unclear
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
-BACK, CONSISTENT = 0.2, 3.0  # s, for which the torque is what was expected before a touch; sigmas of its chi square
-AGREES = 2.0  # sigmas, by which the mass of a jump may differ from that by the present torques alone
-ONE_CHANGE = 1.0  # s: closer changes of one kind are one event
+CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
 
 
 @dataclass
@@ -337,11 +335,9 @@ class PayloadEstimator:
             if pending is None:
                 adopted = self._state.mixed(self._adopted(change)[0], probability)
             elif pending.kind == CONTACT:
-                adopted = self._detector.before(pending.age).mixed(pending.state, float(pending.misfit < 1.0))
+                adopted = pending.state.of(slice(0, len(self._state.mean)))
             else:
                 adopted, _ = self._adopted(pending)
-                std = min(max(pending.misfit, 0.0), 1.0) * self.options.prior_std[: hypotheses.MOMENTS]
-                adopted.variance[: hypotheses.MOMENTS] += std**2  # what comes on gradually may become any payload
             self._seen = change, adopted
         return self._seen[1]
 
@@ -523,7 +519,8 @@ class PayloadEstimator:
             last.moved += motion
         if self._detector.pending is None:
             self._told = ""
-        change = self._detector.detect(self._state, self._clock.still, lead, self._in_doubt)
+        still = math.inf if self._touch is not None else self._clock.still
+        change = self._detector.detect(self._state, still, lead, self._in_doubt)
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
@@ -561,19 +558,19 @@ class PayloadEstimator:
         else:
             state, is_past = self._adopted(change)
             before = self._detector.before(change.age, self._noise.std)
-            present, alone, has_passed = self._changed(before), change.state, change.age >= hypotheses.PASSED
-            more = AGREES**2 * max(present.covariance[0, 0] - alone.covariance[0, 0], 0.0)  # Hausman's test
-            is_other = (present.mean[0] - alone.mean[0]) ** 2 > more and has_passed and change.kind != SHIFT
-            is_other |= change.misfit > 1.0 or (change.kind == RELEASE and not is_past)
-            comes_slowly = change.rise > hypotheses.AT_ONCE or is_other
-            if comes_slowly:  # nobody knows how it came, and what was learnt meanwhile is wrong
+            present, jump, prior = self._changed(before), change.state, self.options.prior_std
+            # Hausman's test: the present torques alone are as right if it did not come at once, only less certain.
+            difference, more = present.mean - jump.mean, present.covariance - jump.covariance
+            same = hypotheses.are_the_same(difference, more, prior / prior[0], hypotheses.START_ODDS)
+            is_other = same < 0.5 and change.age >= hypotheses.PASSED and change.kind != SHIFT
+            comes_slowly = change.rise > hypotheses.AT_ONCE or is_other or (change.kind == RELEASE and not is_past)
+            if comes_slowly:  # nobody knows how it came, what was learnt meanwhile is wrong, and more may follow
                 self._return_to(before)
+                self._flow_end = self._stamp + FLOW
                 state, _ = self._adopted(replace(change, state=present))
             if self._in_doubt and not self.keeps_past:  # one push may have become another
                 state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
-            if comes_slowly:  # more may follow
-                self._flow_end = self._stamp + FLOW
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_clear = change.kind != RELEASE or self._clock.still <= 0.0 or (is_past and not comes_slowly)
             self._touch, self._last = None, _Happening(self._found, onset, self._found == LOAD or not is_clear)
@@ -634,20 +631,22 @@ class PayloadEstimator:
         is_possible = abs(more) > 2.0 * std and self._detector.possibility(now) > -hypotheses.CLEAR
         touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
-        is_pending = self._detector.pending is not None
-        if touch.back >= BACK and not is_pending:
+        if self._detector.pending is not None:
+            return None
+        if touch.back >= hypotheses.PASSED:
             self._return_untouched(touch, row)
             return None
-        if touch.evidence < hypotheses.CLEAR or is_pending:
+        if touch.evidence < hypotheses.CLEAR:
             return None
-        change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, 0.0, hypotheses.AT_ONCE)
+        change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, hypotheses.AT_ONCE)
         state, _ = self._adopted(change)
         if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
             return None  # the hand has let go of what it lifted
         self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
         self._state = self._remember(state, touch.onset)
         event = self._event(change.kind, touch.onset)
-        self._touch, self._last = None, _Happening(self._found, touch.onset, self._found == LOAD)
+        self._last = _Happening(self._found, touch.onset, self._found == LOAD)
+        self._touch = _Touch(self._stamp, self._state, self._changed(self._state))  # until the hand is gone, too
         self._detector.restart(size=len(self._state.mean))
         return event
 
@@ -670,7 +669,7 @@ class PayloadEstimator:
         same = hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
         doubt = math.exp(-hypotheses.CLEAR)
         last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
-        if last.gone < BACK:
+        if last.gone < hypotheses.PASSED:
             return None
         state = self._state.conditioned(THETA, self._nothing, past)
         self._return_to(state.of(slice(0, past.start)))

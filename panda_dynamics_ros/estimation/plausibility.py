@@ -34,10 +34,10 @@ ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
 CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
 STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
-OFFSET_FAULT, UNUSUAL, GAIN_FAULT, CERTAIN = 6.5, 4.0, 0.05, 3.0
-"""Mean residual of a joint over the arm's own, learnt offset over that of usual arms, and learnt gain of all torques,
-that healthy sensors do not have; what is learnt must be significant at so many standard deviations. Mean residuals of
-real arms reach 5.8 times their own; the prior of the gain draws what is learnt to a third of the truth."""
+OFFSET_FAULT, UNUSUAL, GAIN_FAULT, LATE, CERTAIN = 6.5, 4.0, 0.05, 0.015, 3.0
+"""Mean residual of a joint over the arm's own, learnt offset over that of usual arms, learnt gain of all torques, and
+delay, s, that healthy sensors do not have; what is learnt must be significant at so many standard deviations. Mean
+residuals of real arms reach 5.8 times their own; the prior of the gain draws what is learnt to a third of the truth."""
 NEGATIVE_MASS, EXCESS_MASS = 0.15, 0.05  # kg, beside the estimate's own uncertainty
 HAND = (0.6, 0.85)  # kg: the Franka Hand has 0.73 kg
 WITH_HAND = ("panda_ledezma",)
@@ -221,6 +221,13 @@ class PlausibilityCheck:
             yield (
                 f"the torques of all joints are {100.0 * gain:+.0f} % off those of this arm: check robot and the "
                 "calibration of the sensors, or identify the arm (panda-dynamics identify)"
+            )
+        delay, std = float(errors.delay[0]), float(errors.delay_std[0])
+        if abs(delay) > max(LATE, CERTAIN * std):
+            yield (
+                f"the torques are {1e3 * abs(delay):.0f} ms {'behind' if delay > 0.0 else 'ahead of'} the positions: "
+                "expected both of one moment; check the stamps, and whether something filters one of them: starts and "
+                "stops may look like contacts"
             )
         mean, certain = self._means[3], np.abs(errors.offset) > CERTAIN * errors.offset_std
         size = np.maximum(np.abs(mean) / (OFFSET_FAULT * self._sigma), np.abs(errors.offset) / (UNUSUAL * OFFSET))

@@ -119,7 +119,7 @@ def test_evidence_counts_less_where_nothing_explains_the_innovations():
 def a_change(kind, mean, P):
     """A change of this joint mean and covariance of the state and of the payload before it, the last ten entries."""
     whole = GaussianState(mean, P)
-    return hypotheses.Change(kind, 0.5, whole.copy(), 0.1, False), whole
+    return hypotheses.Change(kind, 0.5, whole.copy(), hypotheses.AT_ONCE), whole
 
 
 def joint_gaussian(rng, size):
