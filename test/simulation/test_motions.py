@@ -189,6 +189,11 @@ def test_the_motion_keeps_to_limits_and_clear(panda, condition):
     assert obstacle(panda, q[::25], table_height=0.04) is None
 
 
+def test_more_trials_are_no_worse_and_the_seed_decides(panda, condition):
+    few, again = (periodic_motion(panda, condition, 8.0, trials=150, seed=3)[1] for _ in range(2))
+    assert periodic_motion(panda, condition, 8.0, trials=1000, seed=3)[1] < few == again
+
+
 def test_better_than_the_recorded_motion(panda, condition, panda_1khz_log):
     rows = prepare([pdr.load_dataset(panda_1khz_log)])
     _, score = periodic_motion(panda, condition, 7.6, trials=2000)

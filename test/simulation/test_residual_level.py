@@ -140,6 +140,8 @@ def test_autocorrelation_is_exponential_for_any_time_step(timestep):
     x = np.hstack([samples(2, timestep, seed) for seed in range(3, 24)])
     # Pairs from 8,400 processes: a correlation coefficient is known to 1 / sqrt(8400) = 0.011; four of those.
     assert abs(np.corrcoef(x)[0, 1] - np.exp(-timestep / 0.5)) < 0.044
+    # From the first sample on the std is 0.3, which is known to 0.3 / sqrt(2 * 8400) = 0.0023; four of those.
+    np.testing.assert_allclose(x.std(axis=1), 0.3, rtol=0.0, atol=0.0093)
 
 
 def measured(levels: SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
