@@ -18,7 +18,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 
 help:
 	@echo "make demo              a simulated Panda and the ROS 2 nodes; a payload is picked up, found and put down"
-	@echo "make test              ruff, mypy and all tests (ROS_DISTRO=kilted for Kilted; PYTEST_ARGS='-k payload' for some)"
+	@echo "make test              ruff, mypy and the tests, all of them with SLOW=1 (ROS_DISTRO=kilted; PYTEST_ARGS='-k payload')"
 	@echo "make check             ruff, mypy and the tests of what this branch changes, in a minute or two"
 	@echo "make lint              ruff, mypy and bandit"
 	@echo "make fuzz              mutated files, messages, calls and parameters for an hour (FUZZ_SECONDS for each kind, FUZZ_SEED)"
@@ -56,12 +56,12 @@ lint: $(VENV)/.test
 	$(BIN)/mypy panda_dynamics_ros test
 	$(BIN)/bandit -q -c pyproject.toml -r panda_dynamics_ros launch examples
 
-# mypy reads beside the tests, which take one worker more than processors, since tests of nodes wait. The kernels
+# mypy reads beside the tests, which take two workers more than processors, since tests of nodes wait. The kernels
 # are compiled before, once for all processes. With PYTEST_ARGS, only those tests run. One thread of OpenBLAS each: see
 # panda_dynamics_ros/nodes/__init__.py. Bytecode is kept, also where the user's settings say otherwise: the tests start
 # two hundred processes.
 PYTEST := PANDA_REQUIRE_ROS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
-WORKERS ?= $(shell expr $$(nproc) + 1)
+WORKERS ?= $(shell expr $$(nproc) + 2)
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
@@ -69,7 +69,7 @@ tests: kernels
 ifdef PYTEST_ARGS
 	$(PYTEST) $(PYTEST_ARGS)
 else
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(if $(SLOW),,-m "not slow")
 endif
 
 kernels: $(VENV)/.test

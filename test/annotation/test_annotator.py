@@ -107,6 +107,7 @@ def test_blocks_hold_what_the_whole_does(stamps, block, seed):
         np.testing.assert_array_equal(joined, getattr(whole, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_memory_does_not_grow_with_the_length(storage, tmp_path):
     def samples(count: int):

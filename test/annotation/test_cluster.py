@@ -22,6 +22,7 @@ from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
 COMMANDS = [shlex.split(line[4:])[1:] for line in PAGE.splitlines() if line.startswith("    panda-dynamics batch ")]
 COUNT = 8

@@ -72,6 +72,7 @@ def test_every_recording_has_its_row(tmp_path):
     assert all(row["arm"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_or_hangs_costs_one_recording(tmp_path):
     """A table in which no row is a sample takes many times the patience."""
     (fast,) = find_recordings(write(tmp_path, 1))
@@ -109,6 +110,7 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
     assert not (tmp_path / "has_run").exists()
 
 
+@pytest.mark.slow
 def test_a_recording_that_is_too_large_is_one_row(tmp_path):
     rows = 2_000_000  # 22 columns of 16 MB
     large = tmp_path / "large.npz"
@@ -120,6 +122,7 @@ def test_a_recording_that_is_too_large_is_one_row(tmp_path):
     assert outcome.done == 2
 
 
+@pytest.mark.slow
 def test_a_worker_knows_the_residual_map(tmp_path):
     """Which lies in a file of its own beside the arm's."""
     robot = pdr.learn_residual(pdr.load_dataset(EXAMPLE, ROBOT), ROBOT)
@@ -221,6 +224,7 @@ def test_each_kind_of_failure_names_a_file(tmp_path, in_this_process, monkeypatc
     assert words.startswith((f"{tmp_path / 'a.csv'}: expected ", f"{tmp_path / 'b.csv'}: expected "))
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_table_to_go_on_from(tmp_path, in_this_process, answer):
     for log in write(tmp_path / "data", 8, seconds=6.0):
         for k in range(11):  # so many that it does not end before it is interrupted

@@ -146,6 +146,7 @@ def test_what_comes_on_slowly_counts_before_it_is_noticed(robot):
         assert abs(estimate.mass - 0.3) < 3.0 * estimate.std[0], estimate.stamp
 
 
+@pytest.mark.slow
 def test_what_never_becomes_clear_stays_in_the_interval():
     """0.3 kg that are unlikely at the last look, and still four seconds old."""
     r = steady("fr3", 501)
@@ -228,6 +229,7 @@ def test_random_work_keeps_to_the_arm(panda):
     assert force[2] == pytest.approx(-20.0, abs=3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["panda", "fr3"])
 def test_a_hand_that_nobody_declared_stays_known(robot):
     """While objects come and go, are poured at rest and lifted: the filter has no other name for it than a payload."""

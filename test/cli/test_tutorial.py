@@ -18,7 +18,7 @@ from panda_dynamics_ros.cli import main
 pytestmark = pytest.mark.usefixtures("not_drawn")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identify.md"
 # What makes a command as quick as a test has to be; a newcomer waits for a better and longer motion.
-SHORTER = {"excite": ["--trials", "300", "--duration", "6"], "simulate": ["--repeat", "1"]}
+SHORTER = {"excite": ["--trials", "60", "--duration", "6"], "simulate": ["--repeat", "1"]}
 
 
 def commands() -> list[list[str]]:

@@ -37,6 +37,7 @@ def runs(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 def test_the_simulated_arm_weighs_with_one_command(tmp_path, answer):
     options = ("--trials", "60", "--payload-mass", "0.8", "--seed", "3")
     summary = answer("weigh", "--simulate", *options, "--output", tmp_path)
@@ -84,6 +85,7 @@ def test_where_nothing_was_found_there_is_nothing_to_declare(runs, tmp_path, cap
     assert "setLoad" not in printed
 
 
+@pytest.mark.slow
 def test_a_plan_is_a_trajectory_that_a_controller_takes(tmp_path, answer):
     start = [0.1, -0.6, 0.0, -2.2, 0.0, 1.6, 0.7]
     summary = answer("weigh", "--plan", "--start", *start, "--trials", 60, "--output", tmp_path)

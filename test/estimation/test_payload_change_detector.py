@@ -58,6 +58,7 @@ def test_every_payload_of_a_kilogram_is_seen(panda, motion):
         assert 0.0 < events[0].stamp - AT < 0.12
 
 
+@pytest.mark.slow
 def test_a_light_pick_counts_when_it_has_been_followed_for_its_time(panda, motion):
     """0.18 kg, over half of the residual: at no moment is the evidence beyond what a false alarm an hour allows."""
     tau, seen = carried(panda, motion, AT, payload=replace(PAYLOAD, mass=0.18, inertia=0.001 * np.eye(3))), 0
@@ -184,6 +185,7 @@ def test_a_tool_that_is_pressed_on_a_table_at_rest_is_in_doubt(panda):
     assert all(abs(each.mass - 0.8) < 2.5 * each.std[0] and each.status.startswith("a weight") for each in pressed)
 
 
+@pytest.mark.slow
 def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     motion, body = sinusoids(12.0, rate=200.0), InertialParameters(0.25, [0.0, 0.0, 0.06], 0.001 * np.eye(3))
     tau = carried(panda, motion, 3.0, 8.5, body) + push(panda, motion, 7, [0.0, 25.0, 0.0], 2.0, 7.0)
@@ -195,6 +197,7 @@ def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     assert estimates[-1].std[0] < 0.03, "an empty hand, as after a release that nobody hides"
 
 
+@pytest.mark.slow
 def test_the_end_of_a_touch_is_found_however_long_it_has_lasted(panda):
     """An empty hand leans on a table with 15 N for 75 s: what it knew before is what it knows afterwards."""
     stamp = np.arange(0.0, 87.0, 0.01)

@@ -35,6 +35,7 @@ def test_a_perfect_arm_gives_the_payload(loaded):
     assert estimate.status == "estimating"
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_on_coloured_residuals(panda):
     """Thirty arms whose residual is what the robot's residual model says: 95 % intervals of the mass.
 
@@ -102,6 +103,7 @@ def test_after_silence_the_estimate_goes_on(panda, jump):
     assert after.status == "estimating"
 
 
+@pytest.mark.slow
 def test_an_hour_of_standstill_changes_nothing(panda):
     motion = sinusoids(4.0, rate=100.0)
     rng = np.random.default_rng(0)
@@ -118,6 +120,7 @@ def test_an_hour_of_standstill_changes_nothing(panda):
     assert estimate.std[0] > 0.5 * before.std[0], "standing still must not look like learning"
 
 
+@pytest.mark.slow
 def test_torques_that_creep_while_the_arm_stands_are_no_payload(panda):
     """Up to 0.3 N m of each joint in 150 s, as sensors and friction do: the kilogram that is held stays one."""
     stamp, rng = np.arange(0.0, 170.0, 0.01), np.random.default_rng(2)
@@ -151,6 +154,7 @@ def test_tare_makes_the_tool_the_new_zero(panda, fetched):
     assert estimator.estimate.status == "waiting for samples"
 
 
+@pytest.mark.slow
 def test_a_tare_at_the_start_leaves_no_error_behind(panda):
     """What is not known of the hand at a tare after 1 s, 0.1 kg and more, is in no interval twelve seconds later."""
     estimators = [PayloadEstimator(panda) for _ in range(3)]
@@ -212,6 +216,7 @@ def test_a_mass_below_zero_widens_its_interval(panda):
     assert estimate.std[0] > 0.5 * abs(estimator.raw_mass)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mass", "least", "most"), [(0.0, 0.0, 0.03), (0.1, 0.0, 0.2), (0.3, 0.1, 0.5)])
 def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda, mass, least, most):
     """From the start, on arms whose residual looks like 0.1 kg: nothing is more likely than a payload of such a mass.

@@ -22,6 +22,7 @@ def found(panda, motion, payload, seed, **options):
     return followed(panda, motion, tau, **options)[0].estimate
 
 
+@pytest.mark.slow
 def test_a_known_mass_is_taken_over_and_sharpens_the_com(panda, motion):
     """Over twelve residuals: mass and m c err together, so who knows the one knows more of the other."""
     plain = [found(panda, motion, PAYLOAD, seed) for seed in range(12)]

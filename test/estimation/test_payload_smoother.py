@@ -43,6 +43,7 @@ def test_a_perfect_arm_gives_every_payload(panda, motion, perfect):
     assert all(segment.estimate.status == "smoothed" for segment in (before, during, after))
 
 
+@pytest.mark.slow
 def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, perfect):
     """Ten arms with coloured residuals: 95 % intervals of three masses and one CoM.
 

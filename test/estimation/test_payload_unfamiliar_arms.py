@@ -53,6 +53,7 @@ def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, s
     assert late[-1].std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gain", [-0.03, 0.03])
 def test_a_gain_from_the_start_is_in_the_interval(panda, gain):
     """3 % of 30 N m look like 0.15 kg, and little tells them from a payload. Of 24 intervals that hold 95 %, 20 or more

@@ -135,6 +135,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_a_working_folder_of_strangers_changes_nothing(tmp_path):
     """Configuration and programs of all kinds that lie where a command is started; the result is the same without."""
     log, start = csv_log(50), "from panda_dynamics_ros.cli import main; import sys; sys.exit(main(sys.argv[1:]))"

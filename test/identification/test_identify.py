@@ -30,6 +30,7 @@ def test_exact_torques_give_the_exact_base_parameters(panda, rng):
     assert fit.torque_rms.max() < 0.01
 
 
+@pytest.mark.slow
 def test_sigmas_cover_the_truth(panda, rng):
     """Of the true base parameters, 90 to 99 % are in the 95 % intervals, though the torque's error is coloured."""
     inside = []

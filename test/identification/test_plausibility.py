@@ -55,6 +55,7 @@ def test_a_loaded_arm_is_named_and_saved_by_force_only(panda, tmp_path):
     assert fit.save(tmp_path / "mine.yaml", force=True).is_file()
 
 
+@pytest.mark.slow
 def test_a_load_for_a_part_of_the_time_is_named(panda):
     with pytest.warns(ImplausibleRecordingWarning, match="parts of the recording differ by"):
         assert pdr.identify(simulated(panda, 16, PAYLOAD, pick_at=6.0), panda, prior_scale=QUICK).problems

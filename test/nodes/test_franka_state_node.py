@@ -108,6 +108,7 @@ def test_a_node_that_cannot_connect_says_why(probe, tmp_path):
     assert "the robot refuses connections" in alone.log("franka_state").splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_live_publishes_the_same(probe, tmp_path):
     """`panda-dynamics live IP --ros --view`, from the command's own connection; Ctrl-C ends it."""
     needs("panda_py", "viser")

@@ -113,6 +113,7 @@ def test_a_person_sees_the_arm_and_the_estimate(view, tmp_path):
         page.wait_for_text("centre of mass: not known")
 
 
+@pytest.mark.slow
 def test_an_hour_fits_and_none_of_it_is_forgotten():
     time_s = chart_columns([chart_point(0.2 * k, estimate_of(1.0, 0.01)) for k in range(18_000)])[0][0]
     assert MOST_POINTS / 2 <= len(time_s) <= MOST_POINTS

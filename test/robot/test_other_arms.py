@@ -132,6 +132,7 @@ def test_a_payload_of_another_arm(package, ending, log, tmp_path, answer):
     assert payload["com"] == pytest.approx(PAYLOAD.com.tolist(), abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_payload_in_mujoco(tmp_path, answer):
     """Torques of actuators, which accelerate rotors (armature), too, against friction: what `qfrc_actuator` is."""
     mujoco = pytest.importorskip("mujoco")

@@ -72,6 +72,7 @@ for node in ("dynamics", "payload_estimator"):
 """
 
 
+@pytest.mark.slow
 def test_no_sample_waits_for_the_compiler():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines() == [

@@ -53,6 +53,7 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log)
     assert (report.correlation_time < 1.1).all()
 
 
+@pytest.mark.slow
 def test_level_and_colour_are_the_real_arms(panda, settled):
     report = measure_residual(panda, settled.run)
     # A quarter of the variance is the disturbance's, of which 40 s hold 22 to 53 independent stretches: its
