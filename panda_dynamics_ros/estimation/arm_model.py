@@ -13,7 +13,7 @@ phi      what the description has wrong for long, standard normal. Each column o
     links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
                  directions that move the torques most (principal components over the arm's range of motion)
     tilt         of the base, about its two horizontal axes: the change of the gravity torques
-    delay        of the torque signal: minus the rate of gravity and dry friction
+    delay        of the torque signal: minus the rate of what description and payload make expect
     common gain  of all torques: what the description expects of the arm. A gain of the load cannot be told from its
                  mass, so that it is learnt from the arm's own torques
     offset       of each joint's torque: 1
@@ -80,25 +80,23 @@ _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the 
 
 @compiled
 def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum, bias):
-    """Terms (n, k + 5) of all columns, as `regression` has them, in place.
+    """Terms (n, k + 4) of all columns, as `regression` has them, in place.
 
-    They are links, tilts, and [friction, viscous, soft, rotor, gravity with dry friction] of each joint; `std` (n, 5)
-    is for `TERMS`. Momentum and bias are linear in what the first k of `tables` (k + 1, ..) have as inertia, those of
-    the links, which are `moving` so many, or as gravity; the last table is the arm's.
+    They are links, tilts, and [friction, viscous, soft, rotor] of each joint; `std` (n, 5) is for `TERMS`. Momentum and
+    bias are linear in what `tables` (k, ..) have as inertia, those of the links, which are `moving` so many, or as
+    gravity.
     """
-    n, last = q.shape[0], tables.shape[0] - 1
+    n, last = q.shape[0], tables.shape[0]
     frames, work = np.empty((n, 12)), np.empty((n, 9))
     p, torque, rest = np.empty(n), np.empty(n), np.zeros(n)
-    place_joints(tables[last], q, frames)
-    for k in range(last + 1):
+    place_joints(tables[0], q, frames)
+    for k in range(last):
         momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
-        column = k if k < last else k + 4
         for i in range(n):
-            momentum[i, column], bias[i, column] = p[i], torque[i]
+            momentum[i, k], bias[i, k] = p[i], torque[i]
     for i in range(n):
         for k in range(3):
             momentum[i, last + k] = 0.0
-        bias[i, last + 4] += memory[i, 1] * s[i]
         bias[i, last] = std[i, 1] * dry[i] * s[i]
         bias[i, last + 1] = std[i, 2] * dq[i]
         steady = friction_of_joint(published[i], dq[i], math.tanh(dq[i] / published[i, 3]))
@@ -107,24 +105,23 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 
 
 @compiled
-def error_columns(filters, arm, pole, std, ratio, share, A):
-    """A (n, links + 4 + 5) from the filters of the terms, in place.
+def error_columns(second, arm, std, ratio, share, A):
+    """A (n, links + 4 + 5) from the filtered terms, in place.
 
-    `arm` (n,) are the filtered torques of the description; all columns count `ratio` and `share` (n,).
+    `arm` (2, n) are the filtered torques of the description and their rates; all columns count `ratio` and `share`
+    (n,).
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 2
-    gravity, second = delay + 4, filters.second
     for i in range(n):
         for k in range(delay):
             A[i, k] = second[i, k]
-        A[i, delay] = -DELAY * pole * (filters.middle[i, gravity] - second[i, gravity])
+        A[i, delay], A[i, delay + 1] = -DELAY * arm[1, i], COMMON_GAIN * arm[0, i]
         A[i, shared] = std[i, 0]
         for k in range(4):
             A[i, shared + 1 + k] = second[i, delay + k]
         for k in range(A.shape[1]):
             A[i, k] *= ratio[i] * share[i]
-        A[i, shared - 1] = COMMON_GAIN * ratio[i] * share[i] * arm[i]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +171,7 @@ class ErrorColumns:
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none for an arm whose links weigh next to nothing
-        tables = [*changes, _leaning(robot, 0), _leaning(robot, 1), robot.table]
+        tables = [*changes, _leaning(robot, 0), _leaning(robot, 1)]
         self._tables = checks.read_only(np.array(tables))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
@@ -200,7 +197,8 @@ class ErrorColumns:
     ) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one.
 
-        arm: (n,), N m, filtered torques of the description. share: (n,), what a residual map leaves of the errors.
+        arm: (2, n), N m and N m/s, filtered torques of the description and their rates.
+        share: (n,), what a residual map leaves of the errors.
         """
         momentum, bias = self._terms
         error_terms(
@@ -208,7 +206,7 @@ class ErrorColumns:
         )
         hold = first_order_hold(self._pole, dt if self._started else 0.0)
         filter_step(momentum, bias, self._pole, hold, self._filters)
-        error_columns(self._filters, arm, self._pole, self._std, self._ratio, share, self.A)
+        error_columns(self._filters.second, arm, self._std, self._ratio, share, self.A)
         self._started = True
         return self.A
 
@@ -216,6 +214,10 @@ class ErrorColumns:
         """A phi, (n,)."""
         own = phi[self.shared :].reshape(-1, OWN)
         return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
+
+    def delay(self, phi: FloatArray) -> float:
+        """s, by which the torques are behind the positions."""
+        return DELAY * float(self._ratio.mean()) * float(phi[self.shared - 2])
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""

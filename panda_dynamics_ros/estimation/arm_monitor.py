@@ -220,7 +220,7 @@ class ArmMonitor:
                     is_due = self._is_to_publish(estimate, float(part.stamp[-1]))
                     found.estimates.append((int(here[-1]), estimate, is_due))
                     if is_due:
-                        detector.carry(estimate.vector)
+                        detector.carry(estimate.vector, estimator.delay)
                         self._arm_errors = estimator.error_torques
             found.contacts.extend((int(here[j]), contact) for j, contact in contacts)
             k = end

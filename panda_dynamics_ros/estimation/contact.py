@@ -8,7 +8,8 @@ by one scalar Kalman filter per joint, and a contact begins where the torque dep
 moment ago. While the arm stands the slow part does not move: a push that rises within a second shows as well as a blow.
 The noise is that of the torque, of which a slow stream leaves more below 10 Hz (it folds what is faster), and of the
 measured velocity, whose effect on joint i grows with h_i = sum_j M_ij^2, M with the payload; its level is learnt in
-motion and at rest, and in motion it is at least that at rest.
+motion and at rest, and in motion it is at least that at rest. Torques that are late, as the payload estimator learns,
+are compared with a model that is as late.
 
 `hypotheses` looks at the same torques at 3 Hz, which tells a contact from a payload; `ArmMonitor` joins both.
 """
@@ -41,6 +42,7 @@ from panda_dynamics_ros.estimation.kalman_filter import ABSURD
 from panda_dynamics_ros.estimation.options import PositiveOptions
 from panda_dynamics_ros.estimation.regression import (
     ARM,
+    TORQUE,
     UNEXPLAINED,
     FilterState,
     Rows,
@@ -161,6 +163,8 @@ class Watch(NamedTuple):
     e, e_variance: (n,), departure of the torques, N m, and its variance; quiet: (n,), e at the last loud sample.
     untouched: (n,), N m, expected before the first contact of an arm that stands.
     density: (n,), (N m)^2 s, of the torques' noise; inputs: (2, n), what it is followed with (`follow_density`).
+    torques: (n,), N m, external, of the last sample. lags: (2, 2, n), N m: the expected and the measured torque, each
+        behind `lagged` and before it.
     """
 
     mean: FloatArray
@@ -181,22 +185,27 @@ class Watch(NamedTuple):
     quiet: FloatArray
     density: FloatArray
     inputs: FloatArray
+    torques: FloatArray
+    lags: FloatArray
 
     @classmethod
     def of(cls, n: int) -> Watch:
         """Nothing is known of the arm's noise."""
         clock = np.zeros(1, CLOCK)
         clock["step"], clock["paused"] = math.inf, -math.inf
-        mean, variance, moved, turned, early, place, e, untouched, quiet, density = np.zeros((10, n))
+        mean, variance, moved, turned, early, place, e, untouched, quiet, density, torques = np.zeros((11, n))
         line, noise, loudness = np.zeros((SLOTS, 4, n)), np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
         known = mean, variance, moved, turned, np.zeros((2, n)), early, place, line, noise, loudness
-        return cls(*known, np.zeros(2), clock, e, np.ones(n), untouched, quiet, density, np.zeros((2, n)))
+        last = untouched, quiet, density, np.zeros((2, n)), torques, np.zeros((2, 2, n))
+        return cls(*known, np.zeros(2), clock, e, np.ones(n), *last)
 
 
 class Settings(NamedTuple):
-    """Pole, rad/s, and options of the detector; residual and dry friction (n,), N m, and correlation time (n,), s."""
+    """Pole, rad/s, delay of the torques behind the positions, s, and options of the detector; residual and dry friction
+    (n,), N m, and correlation time (n,), s."""
 
     pole: float
+    delay: float
     threshold: float
     longest_s: float
     sigma: FloatArray
@@ -305,6 +314,14 @@ def is_loud(s, sigma, watch):
     return loud
 
 
+@part
+def lagged(torque, delay, dt, lag, i):
+    """The torque of joint i behind one more low-pass filter, whose time constant is the delay, if it is positive."""
+    a, b0, b1 = first_order_hold(1.0 / max(delay, 1e-9), dt)
+    lag[0, i], lag[1, i] = a * lag[0, i] + b0 * torque + b1 * lag[1, i], torque
+    return lag[0, i]
+
+
 @compiled
 def follow_rows(table, rows, steps, first, settings, weights, filters, watch, external):
     """Follow N samples from `first` on up to one at which something has to be decided: its index, and what.
@@ -312,8 +329,8 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
     `steps` (N,): s before each sample, 0 to restart. External torques are y of `weights` (theta, -1): `external`
     (N, n) after one low-pass filter, and those that are watched after both.
     """
-    n, clock = rows.q.shape[1], watch.clock[0]
-    M, noise, s, bias, step = np.empty((n, n)), np.empty(n), np.empty(n), np.empty((1, n)), np.empty(1)
+    n, clock, s = rows.q.shape[1], watch.clock[0], watch.torques
+    M, noise, bias, step = np.empty((n, n)), np.empty(n), np.empty((1, n)), np.empty(1)
     for k in range(first, steps.shape[0]):
         q, dq, stamp = rows.q[k], rows.dq[k], rows.stamp[k]
         dt = 0.0 if clock.absurd == 1 else steps[k]
@@ -328,6 +345,9 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
                 s[i] += weights[c] * filters.second[i, c]
             if not abs(external[k, i]) < ABSURD:
                 clock.absurd = 1
+            measured = filters.second[i, TORQUE]
+            expected = lagged(s[i] + measured, settings.delay, dt, watch.lags[0], i)
+            s[i] = expected - lagged(measured, -settings.delay, dt, watch.lags[1], i)
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
@@ -378,10 +398,10 @@ class ContactDetector:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
         o, dry = self.options, dry_friction(robot.friction)[:, 1]
         self._settings = Settings(
-            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), o.threshold, o.longest_s,
+            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), 0.0, o.threshold, o.longest_s,
             robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry), CORRELATION * robot.residual.correlation_time,
         )  # fmt: skip
-        self._filters, self._watch = FilterState.at_rest(n, ARM + 1), Watch.of(n)
+        self._filters, self._watch = FilterState.at_rest(n, TORQUE + 1), Watch.of(n)
         self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
         self._clock = self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
@@ -389,18 +409,20 @@ class ContactDetector:
         self.contact: Contact | None = None
         """The last contact, which may last; None where there was none."""
 
-    def carry(self, vector: FloatArray) -> None:
+    def carry(self, vector: FloatArray, delay: float = 0.0) -> None:
         """From the next sample on, count a payload of this inertial vector (10,), in the flange frame, as known.
 
+        delay: s, of the torques behind the positions, as known.
         A known payload is not a contact. A contact that ends with this call was a pick or a release.
         """
         change = vector - self._weights[:PARAMETERS]
-        self._weights[:PARAMETERS] = vector
+        self._weights[:PARAMETERS], self._settings = vector, self._settings._replace(delay=delay)
         table = self._robot.table.copy()
         table[self._robot.n - 1, INERTIAL:] += self._to_last @ vector  # the noise of dq shows in its momentum, too
         self._table = checks.read_only(table)
         known = self._filters.second[:, :PARAMETERS] @ change
         self._watch.untouched[:] += known
+        self._watch.lags[0] += known
         if not self._clock["lasts"][0]:  # the torques change for a known reason
             self._watch.mean[:] += known
             self._watch.line[:, 0] += known
@@ -458,7 +480,7 @@ class ContactDetector:
             ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
             self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
             self._clock["lasts"] = 0
-            resume(self._filters.second @ self._weights, self._settings.sigma, self._watch)
+            resume(self._watch.torques, self._settings.sigma, self._watch)
 
     @property
     def _of_payload(self) -> FloatArray:

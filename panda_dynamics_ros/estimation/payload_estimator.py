@@ -275,6 +275,11 @@ class PayloadEstimator:
         return self._errors.errors(state.mean[self._phi], state.variance[self._phi])
 
     @property
+    def delay(self) -> float:
+        """s, by which the torques are behind the positions, as learnt so far."""
+        return self._errors.delay(self._state.mean[self._phi])
+
+    @property
     def error_torques(self) -> FloatArray:
         """(n,), N m, filtered, of what the filter knows beside the description and the published payload."""
         state = self._present
@@ -426,7 +431,7 @@ class PayloadEstimator:
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
-        A = self._errors.step(dt, (q, dq, s), torque - y, noise.share)
+        A = self._errors.step(dt, (q, dq, s), self.regression.expected(self._state.mean[THETA]), noise.share)
         decay, std, touch = noise.decay(max(motion, CREEP * dt), s), noise.std, self._touch
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))

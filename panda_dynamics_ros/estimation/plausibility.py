@@ -33,7 +33,7 @@ FAR_BETTER = 0.25  # of the mean square that the model leaves, what another expl
 ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
 CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
-STUCK = 1e-3  # of the variance that the model expects of a joint's torque: one that does not change
+STUCK = 1e-6  # of the variance that the model expects of a joint's torque: frozen; without friction it may be 1e-4
 OFFSET_FAULT, UNUSUAL, GAIN_FAULT, LATE, CERTAIN = 6.5, 4.0, 0.05, 0.015, 3.0
 """Mean residual of a joint over the arm's own, learnt offset over that of usual arms, learnt gain of all torques, and
 delay, s, that healthy sensors do not have; what is learnt must be significant at so many standard deviations. Mean

@@ -212,6 +212,12 @@ class MomentumRegression:
         self.filters, self.decay = FilterState.at_rest(n, columns), np.array([1.0, 0.0])
         self.filtered = self.filters.second
 
+    def expected(self, theta: FloatArray) -> FloatArray:
+        """(2, n): the filtered torques that the description expects, N m, and their rates with a payload's, N m/s."""
+        late = self.filters.middle - self.filtered
+        torques = self.filtered[:, TORQUE] - self.filtered[:, ARM]
+        return np.array((torques, self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta)))
+
     @property
     def settled(self) -> bool:
         """Whether the transient of the filters' start has died out."""

@@ -11,7 +11,7 @@ from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
-from panda_dynamics_ros.estimation.regression import MomentumRegression, dry_friction
+from panda_dynamics_ros.estimation.regression import MomentumRegression
 from panda_dynamics_ros.robot.joints import PRESLIDING
 
 POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
@@ -29,8 +29,9 @@ def columns(panda, motion):
     """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques."""
     errors, (s, _) = ErrorColumns(panda, POLE, RATIO), presliding_states(motion.q)
     arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
-    samples = zip(zip(motion.q, motion.dq, s, strict=True), arm, strict=True)
-    found = [errors.step(DT, sample, torque, np.ones(7)).copy() for sample, torque in samples]
+    rates = np.gradient(arm, DT, axis=0, edge_order=2)
+    samples = zip(zip(motion.q, motion.dq, s, strict=True), np.stack((arm, rates), axis=1), strict=True)
+    found = [errors.step(DT, *sample, np.ones(7)).copy() for sample in samples]
     return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED]
 
 
@@ -95,11 +96,9 @@ def test_tilt_delay_and_common_gain(panda, motion, columns):
 
     def late(size):
         before = sinusoids(1.5, 1.0 / DT, start=-size * arm_model.DELAY)
-        s, _ = presliding_states(before.q)
-        return panda.gravity_torques(before.q) + dry_friction(panda.friction)[:, 1] * s
+        return panda.inverse_dynamics(before.q, before.dq, before.ddq)
 
-    # Dry friction turns between two samples: half of one, w dt / 2, of a pulse of some 0.03 N m.
-    assert_columns(A[:, :, first + 2], difference(motion, late), atol=1e-3)
+    assert_columns(A[:, :, first + 2], difference(motion, late))
     assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * arm)
 
 
@@ -126,7 +125,7 @@ def test_errors_of_each_joint(panda, motion, columns):
 
 def test_a_residual_map_leaves_a_share(panda, motion):
     whole, part = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE)
-    sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(7.0)
+    sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(14.0).reshape(2, 7)
     A = 0.25 * whole.step(DT, *sample, np.ones(7))
     np.testing.assert_allclose(part.step(DT, *sample, np.full(7, 0.25)), A, rtol=1e-14)
 
@@ -134,7 +133,10 @@ def test_a_residual_map_leaves_a_share(panda, motion):
 def test_the_torque_of_errors(panda, motion, rng):
     """A phi, from the columns that are shared and those of each joint."""
     errors = ErrorColumns(panda, POLE, RATIO)
-    phi, A = rng.normal(size=errors.size), errors.step(DT, (motion.q[0], motion.dq[0], np.ones(7)), *np.ones((2, 7)))
+    phi, A = (
+        rng.normal(size=errors.size),
+        errors.step(DT, (motion.q[0], motion.dq[0], np.ones(7)), np.ones((2, 7)), np.ones(7)),
+    )
     own = np.kron(np.eye(7), np.ones(OWN)) * np.tile(A[:, errors.shared :], 7)
     np.testing.assert_allclose(errors.torque(phi), np.hstack((A[:, : errors.shared], own)) @ phi, rtol=1e-12)
 

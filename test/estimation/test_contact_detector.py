@@ -97,12 +97,27 @@ def test_nothing_happening_is_no_contact(panda, motion, clean, rng):
         assert run(ArmMonitor(panda), motion, clean + coloured(panda, motion.stamp, rng)) == []
 
 
+def with_stops(seconds):
+    """Motion that rests for half a second every three seconds."""
+    stamp = np.arange(1000 * seconds) / 1000.0
+    return sinusoids_paced(stamp, np.clip(0.3 - 1.5 * np.cos(2.0 * np.pi * stamp / 3.0), 0.0, 1.0))
+
+
+def test_a_learnt_delay_of_the_torques_is_no_contact(panda):
+    """25 ms, at starts and stops: longer than dry friction takes to turn. The first of them teach the delay."""
+    motion = with_stops(10)
+    tau = np.column_stack([np.interp(motion.stamp - 0.025, motion.stamp, x) for x in torques(panda, motion).T])
+    monitor = ArmMonitor(panda)
+    contacts = monitor.update_rows(motion.stamp, motion.q, motion.dq, tau).contacts
+    assert all(contact.start < 3.0 for _, contact in contacts)
+    assert monitor.payload_estimator.delay == pytest.approx(0.025, abs=0.003)
+
+
 @pytest.mark.parametrize("mass", [0.0, 2.5])
 def test_noise_of_the_sensors_is_no_contact_where_an_arm_stops(panda, mass):
     """The arm is as its model says: what its torques show in motion is less than expected, and the noise at rest is no
     part of that. The noise of the velocities shows in the momentum of what is carried, too."""
-    stamp, body = np.arange(15000) / 1000.0, InertialParameters(mass, [0.02, 0.02, 0.08], 0.002 * mass * np.eye(3))
-    motion = sinusoids_paced(stamp, np.clip(0.3 - 1.5 * np.cos(2.0 * np.pi * stamp / 3.0), 0.0, 1.0))
+    motion, body = with_stops(15), InertialParameters(mass, [0.02, 0.02, 0.08], 0.002 * mass * np.eye(3))
     clean = torques(panda, motion, body)
     for seed in range(4):
         noise = np.random.default_rng(seed).standard_normal((2, *motion.q.shape))

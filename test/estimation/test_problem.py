@@ -38,6 +38,14 @@ def test_a_healthy_arm_has_no_problem_unless_a_known_mass_contradicts_it(panda, 
     assert ("contradicts known_mass = 2 kg" in problem) == bool(problem) == named
 
 
+def test_joints_without_friction_are_not_stuck(panda):
+    """As in simulators: those of a slow wrist have next to no torque, where the model expects their friction."""
+    along = sinusoids(8.0, rate=200.0)
+    slow = replace(along, q=along.q[0] + 0.1 * (along.q - along.q[0]), dq=0.1 * along.dq, ddq=0.1 * along.ddq)
+    tau = panda.inverse_dynamics(slow.q, slow.dq, slow.ddq)
+    assert {estimate.problem for estimate in followed(panda, slow, tau)[1]} == {""}
+
+
 @pytest.mark.parametrize("link", [4, 7])
 def test_a_hand_that_pushes_a_moving_arm_is_no_fault_of_it(panda, link):
     """Two seconds of 25 N aside, which no payload explains."""
@@ -185,6 +193,7 @@ def test_real_arms(log, robot, end_effector, words):
         assert problems == {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
     """The same recordings, begun at any second: what the hand does then was there from the start, as a payload may be.
@@ -204,6 +213,7 @@ def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
     assert len(picks) <= (number == 4), picks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_what_comes_while_somebody_guides_the_arm_is_in_the_interval(panda, number):
     """1 kg whose torques are added, at any second: three standard deviations hold it from a second later on."""

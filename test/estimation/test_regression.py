@@ -39,6 +39,19 @@ def test_filtered_payload_torque_is_the_exact_torque_through_two_poles(panda):
         np.testing.assert_allclose(filtered, oracle[settled], atol=1e-5 * np.abs(exact).max())
 
 
+def test_what_is_expected_of_arm_and_payload_has_its_rate(panda):
+    motion = sinusoids(2.0)
+    rows, regression = terms_of(panda, motion, torques(panda, motion)), MomentumRegression(7, 3.0)
+    torque, rates = [], []
+    for terms in zip(rows.momentum, rows.bias, strict=True):
+        Y = step(regression, 1e-3, *terms)[:, :ARM]
+        arm, rate = regression.expected(PAYLOAD.vector)
+        torque.append(arm + Y @ PAYLOAD.vector)
+        rates.append(rate)
+    error = (rates - np.gradient(torque, 1e-3, axis=0))[motion.stamp > 1.2]
+    assert np.abs(error).max() < 0.01 * np.abs(rates).max()  # dry friction turns within a few samples
+
+
 def test_an_unloaded_arm_leaves_nothing(panda):
     """Its dry friction follows the way of the joints, its published sigmoid included; the rest is a function of dq."""
     motion = sinusoids(2.0)
