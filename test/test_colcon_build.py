@@ -18,15 +18,8 @@ from panda_dynamics_ros.recordings import write_joint_states
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "panda_dynamics_ros"
-EXECUTABLES = {
-    "dynamics",
-    "payload_estimator",
-    "suite",
-    "franka_state",
-    "simulated_panda",
-    "bag_player",
-    "panda-dynamics",
-}
+NODES = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player"}
+EXECUTABLES = NODES | {"panda-dynamics"}
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")
 

@@ -171,12 +171,10 @@ class ErrorColumns:
         self._ratio = ratio * robot.residual.error_ratio
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none for an arm whose links weigh next to nothing
-        tables = [*changes, _leaning(robot, 0), _leaning(robot, 1)]
-        self._tables = checks.read_only(np.array(tables))
+        self._tables = checks.read_only(np.array([*changes, _leaning(robot, 0), _leaning(robot, 1)]))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
         self.A = np.zeros((robot.n, self.shared + OWN))
-        self.restart()
 
     @property
     def size(self) -> int:
@@ -188,14 +186,8 @@ class ErrorColumns:
         """Place of the common gain in phi, and its one sigma."""
         return self.shared - 1, COMMON_GAIN * float(self._ratio.mean())
 
-    def restart(self) -> None:
-        """Forget the filters' state; the next sample starts them."""
-        self._started = False
-
-    def step(
-        self, dt: float, sample: tuple[FloatArray, FloatArray, FloatArray], arm: FloatArray, share: FloatArray
-    ) -> FloatArray:
-        """A at a sample (q, dq, s) that comes `dt` s after the last one.
+    def step(self, dt: float, sample: tuple[FloatArray, ...], arm: FloatArray, share: FloatArray) -> FloatArray:
+        """A at a sample (q, dq, s) that comes `dt` s after the last one; infinite, and it starts the filters.
 
         arm: (2, n), N m and N m/s, filtered torques of the description and their rates.
         share: (n,), what a residual map leaves of the errors.
@@ -204,10 +196,8 @@ class ErrorColumns:
         error_terms(
             self._tables, self._links, self._dry, self._published, self._memory, self._std, *sample, momentum, bias
         )
-        hold = first_order_hold(self._pole, dt if self._started else 0.0)
-        filter_step(momentum, bias, self._pole, hold, self._filters)
+        filter_step(momentum, bias, self._pole, first_order_hold(self._pole, dt), self._filters)
         error_columns(self._filters.second, arm, self._std, self._ratio, share, self.A)
-        self._started = True
         return self.A
 
     def torque(self, phi: FloatArray) -> FloatArray:

@@ -8,8 +8,7 @@ by one scalar Kalman filter per joint, and a contact begins where the torque dep
 moment ago. While the arm stands the slow part does not move: a push that rises within a second shows as well as a blow.
 The noise is that of the torque, of which a slow stream leaves more below 10 Hz (it folds what is faster), and of the
 measured velocity, whose effect on joint i grows with h_i = sum_j M_ij^2, M with the payload; its level is learnt in
-motion and at rest, and in motion it is at least that at rest. Torques that are late, as the payload estimator learns,
-are compared with a model that is as late.
+motion and at rest, and in motion it is at least that at rest. Late torques are compared with a model that is as late.
 
 `hypotheses` looks at the same torques at 3 Hz, which tells a contact from a payload; `ArmMonitor` joins both.
 """
@@ -26,17 +25,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
-from panda_dynamics_ros.estimation.arm_model import (
-    CORRELATION,
-    DISTURBANCE,
-    DRY,
-    FULL_SPEED,
-    OUTLIER,
-    TURN,
-    TURN_PLAY,
-    WHITE,
-    follow_density,
-)
+from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.external_torques import touched_link
 from panda_dynamics_ros.estimation.kalman_filter import ABSURD
 from panda_dynamics_ros.estimation.options import PositiveOptions
@@ -56,8 +45,7 @@ from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
 RELEASED, PAYLOAD, STEADY = "released", "payload", "steady"
-"""How a contact ended: by its release; by a change of the payload that explains it; by lasting so long that it counts
-as something carried."""
+"""How a contact ended: by its release, by a change of the payload that explains it, by lasting for `longest_s`."""
 VELOCITY_NOISE = 0.004  # rad/s: of a Panda's dq; first differences of a recording at 1 kHz have .003 to .005
 LAG, SLOTS = 0.05, 10  # s ago: what the torques are compared with; places of the delay line
 QUIET, FIRST_LEVEL, LOUDEST = 2.55, 4.0, 1.5
@@ -77,8 +65,7 @@ friction elsewhere: share of its largest departure that may be left, and by whic
 RISEN, LINK_TIME = 1.05, 0.1  # growth of the statistic, and s since the begin, for the link to be named again
 
 FOLLOWED, BEGINS, RISES, IS_BACK, LASTS, GAP = range(6)
-"""Why `follow_rows` returns: all samples were followed; a contact begins, has become larger, has ended, lasts too long,
-or is cut off by a gap."""
+"""Why `follow_rows` returns: no more samples; a contact begins, grows, has ended, lasts too long, or meets a gap."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +121,7 @@ def expected_noise(table, q, sigma, w, dt, density, M, noise):
         h = 0.0
         for j in range(n):
             h += M[i, j] * M[i, j]
-        noise[i] = (WHITE * DISTURBANCE * sigma[i]) ** 2 + 0.25 * w * density[i] + c * h
+        noise[i] = (arm_model.WHITE * arm_model.DISTURBANCE * sigma[i]) ** 2 + 0.25 * w * density[i] + c * h
 
 
 CLOCK = np.dtype([
@@ -163,8 +150,7 @@ class Watch(NamedTuple):
     e, e_variance: (n,), departure of the torques, N m, and its variance; quiet: (n,), e at the last loud sample.
     untouched: (n,), N m, expected before the first contact of an arm that stands.
     density: (n,), (N m)^2 s, of the torques' noise; inputs: (2, n), what it is followed with (`follow_density`).
-    torques: (n,), N m, external, of the last sample. lags: (2, 2, n), N m: the expected and the measured torque, each
-        behind `lagged` and before it.
+    torques: (n,), N m, external, now. lags: (2, 2, n), N m, of the expected and the measured torque, as of `lagged`.
     """
 
     mean: FloatArray
@@ -223,7 +209,7 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     held = clock.lasts == 1
     for i in range(n):
         square += dq[i] * dq[i]
-    motion = min(1.0, square / FULL_SPEED**2)  # squared: the noise of dq is none
+    motion = min(1.0, square / arm_model.FULL_SPEED**2)  # squared: the noise of dq is none
     was_still = clock.still >= BRIDGED  # before, the filters still show the motion
     clock.still = 0.0 if motion > MOVES else clock.still + dt
     level = 1 if clock.still >= BRIDGED else 0
@@ -233,10 +219,10 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     for i in range(n):
         overs = 0.0
         for k, direction in enumerate((turn[i], watch.early[i])):
-            over = max(abs(direction - watch.direction[k, i]) - TURN_PLAY, 0.0)
+            over = max(abs(direction - watch.direction[k, i]) - arm_model.TURN_PLAY, 0.0)
             watch.direction[k, i] += over if direction > watch.direction[k, i] else -over
             overs += over
-        u, turned = dt * motion / settings.tau[i], (TURN * settings.dry[i]) ** 2 * overs
+        u, turned = dt * motion / settings.tau[i], (arm_model.TURN * settings.dry[i]) ** 2 * overs
         watch.moved[i] += u
         if stops:  # what is noise in motion stays what it is
             turned += max(watch.noise[0, 0, i] - watch.noise[0, 1, i], 0.0) * noise[i]
@@ -254,7 +240,7 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         fourth += (watch.e[i] * watch.e[i] / watch.e_variance[i]) ** 2
         if not held:
             if learns:
-                seen = min(watch.e[i] * watch.e[i], OUTLIER * watch.e_variance[i]) - (watch.e_variance[i] - r)
+                seen = min(watch.e[i] * watch.e[i], arm_model.OUTLIER * watch.e_variance[i]) - (watch.e_variance[i] - r)
                 new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + watch.learnt[level]))
                 watch.noise[2, level, i] += new * (max(seen, 0.0) / noise[i] - watch.noise[2, level, i])
             # Neighbours share the filters' noise.
@@ -316,7 +302,7 @@ def is_loud(s, sigma, watch):
 
 @part
 def lagged(torque, delay, dt, lag, i):
-    """The torque of joint i behind one more low-pass filter, whose time constant is the delay, if it is positive."""
+    """A torque behind a low-pass of time constant `delay`, if positive; `lag` (2, n), it and its input, follows."""
     a, b0, b1 = first_order_hold(1.0 / max(delay, 1e-9), dt)
     lag[0, i], lag[1, i] = a * lag[0, i] + b0 * torque + b1 * lag[1, i], torque
     return lag[0, i]
@@ -353,7 +339,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         step[0] = dt
         for i in range(n):
             bias[0, i] = rows.bias[k, i, ARM]
-        clock.age = follow_density(bias, step, clock.age, watch.inputs, watch.density)
+        clock.age = arm_model.follow_density(bias, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
             clock.settled, clock.untouched, watch.density[:] = 0, 0, 0.0
         else:
@@ -396,11 +382,10 @@ class ContactDetector:
 
     def __init__(self, robot: RobotDescription, bandwidth: float = 10.0, **options: float) -> None:
         self.options, self._robot, n = ContactOptions.of(options), robot, robot.n
-        o, dry = self.options, dry_friction(robot.friction)[:, 1]
-        self._settings = Settings(
-            2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3), 0.0, o.threshold, o.longest_s,
-            robot.residual.std.copy(), np.where(dry == 0.0, DRY, dry), CORRELATION * robot.residual.correlation_time,
-        )  # fmt: skip
+        o, dry, residual = self.options, dry_friction(robot.friction)[:, 1], robot.residual
+        pole = 2.0 * math.pi * checks.number(bandwidth, "bandwidth", minimum=1e-3)
+        dry, tau = np.where(dry == 0.0, arm_model.DRY, dry), arm_model.CORRELATION * residual.correlation_time
+        self._settings = Settings(pole, 0.0, o.threshold, o.longest_s, residual.std.copy(), dry, tau)
         self._filters, self._watch = FilterState.at_rest(n, TORQUE + 1), Watch.of(n)
         self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
         self._clock = self._watch.clock

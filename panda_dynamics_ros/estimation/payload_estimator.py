@@ -24,16 +24,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kinematics import jacobian
 from panda_dynamics_ros.dynamics.newton_euler import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation import hypotheses
-from panda_dynamics_ros.estimation.arm_model import (
-    CREEP,
-    TOUCH,
-    TOUCH_TIME,
-    ArmErrors,
-    ErrorColumns,
-    MotionClock,
-    Noise,
-)
+from panda_dynamics_ros.estimation import arm_model, hypotheses
+from panda_dynamics_ros.estimation.arm_model import ArmErrors, ErrorColumns, MotionClock, Noise
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
     ESTIMATING,
@@ -191,7 +183,6 @@ class PayloadEstimator:
     def _restart_filters(self) -> None:
         """Start the filters again, after a gap; what is known stays."""
         self.regression.restart()
-        self._errors.restart()
         self._clock.restart()
         self.residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=True, size=len(self._state.mean))
@@ -262,10 +253,8 @@ class PayloadEstimator:
             state = self._with_base(state)
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
-        payload, tare = (
-            self.carried(self._present),
-            state.mean[self._reference] if self._tared else np.zeros(PARAMETERS),
-        )
+        payload = self.carried(self._present)
+        tare = state.mean[self._reference] if self._tared else np.zeros(PARAMETERS)
         return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), tare, arm)
 
     @property
@@ -424,18 +413,19 @@ class PayloadEstimator:
 
     def _update(self, q: FloatArray, dq: FloatArray, s: FloatArray, step: float) -> None:
         """One step of the filter, and what follows from it."""
-        dt = self._stamp - self._updated if math.isfinite(self._updated) else self.options.update_period_s
+        elapsed = self._stamp - self._updated
+        dt = elapsed if math.isfinite(elapsed) else self.options.update_period_s
         motion, self._updated = self._clock.step(q, dt), self._stamp
         self.motion_s += motion
         filtered, noise = self.regression.filtered, self._noise
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
-        A = self._errors.step(dt, (q, dq, s), self.regression.expected(self._state.mean[THETA]), noise.share)
-        decay, std, touch = noise.decay(max(motion, CREEP * dt), s), noise.std, self._touch
+        A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._state.mean[THETA]), noise.share)
+        decay, std, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._touch
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
-            decay, std = np.full(self.robot.n, math.exp(-dt / TOUCH_TIME)), TOUCH * std
+            decay, std = np.full(self.robot.n, math.exp(-dt / arm_model.TOUCH_TIME)), arm_model.TOUCH * std
         state, prior = predict(self._state, decay, std), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
         if self._stamp < self._flow_end:

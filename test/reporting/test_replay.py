@@ -61,11 +61,7 @@ def test_a_touch_that_two_detectors_notice_is_one_event(panda):
     result = replay(load_dataset(EXAMPLE, panda), panda)
     pick, release = (event for event in result.events if event.kind != "contact")
     assert (pick.kind, release.kind) == ("pick", "release")
-    touches = [
-        (event.onset, math.inf if event.end is None else event.end)
-        for event in result.events
-        if event.kind == "contact"
-    ]
+    touches = [(each.onset, each.end or math.inf) for each in result.events if each.kind == "contact"]
     (push,) = [(onset, end) for onset, end in touches if onset < 12.8 and end > 12.0]
     assert push == (pytest.approx(12.0, abs=0.1), pytest.approx(12.8, abs=0.3))
     assert not any(onset <= change.onset <= end for onset, end in touches for change in (pick, release))

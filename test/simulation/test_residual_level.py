@@ -81,9 +81,7 @@ def test_recordings_follow_one_another(panda):
     plant = SimulatedPanda(panda)
     plant.record(0.05)
     run, loaded = lifting(plant, PAYLOAD, 0.1, 0.1, 0.1)
-    np.testing.assert_allclose(
-        run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12
-    )  # times from the run's start
+    np.testing.assert_allclose(run.stamp, 0.05 + 1e-3 * np.arange(300), rtol=0.0, atol=1e-12)
     assert run.q.shape == run.dq.shape == run.tau.shape == (300, 7)
     np.testing.assert_array_equal(loaded, np.repeat([False, True, False], 100))
     assert plant.truth.mass == 0.0
