@@ -641,7 +641,7 @@ class PayloadEstimator:
         self._state = self._remember(state, touch.onset)
         event = self._event(change.kind, touch.onset)
         self._last = _Happening(self._found, touch.onset, self._found == LOAD)
-        self._touch = _Touch(self._stamp, self._state, self._changed(self._state))  # until the hand is gone, too
+        self._touch = _Touch(self._stamp - hypotheses.PASSED, self._state, self._changed(self._state))  # it goes on
         self._detector.restart(size=len(self._state.mean))
         return event
 
