@@ -13,7 +13,7 @@ phi      what the description has wrong for long, standard normal. Each column o
     links        an error of the inertial parameters: Y_arm J u_k, with J J' the covariance of their errors and u_k the
                  directions that move the torques most (principal components over the arm's range of motion)
     tilt         of the base, about its two horizontal axes: the change of the gravity torques
-    delay        of the torque signal: minus the rate of what description and payload make expect
+    delay        of the torque signal: minus the rate of the torques that description and payload make
     common gain  of all torques: what the description expects of the arm. A gain of the load cannot be told from its
                  mass, so that it is learnt from the arm's own torques
     offset       of each joint's torque: 1
@@ -108,8 +108,7 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 def error_columns(second, arm, std, ratio, share, A):
     """A (n, links + 4 + 5) from the filtered terms, in place.
 
-    `arm` (2, n) are the filtered torques of the description and their rates; all columns count `ratio` and `share`
-    (n,).
+    `arm` (2, n): as of `MomentumRegression.expected`. All columns count `ratio` and `share` (n,).
     """
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 2
@@ -189,7 +188,7 @@ class ErrorColumns:
     def step(self, dt: float, sample: tuple[FloatArray, ...], arm: FloatArray, share: FloatArray) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one; infinite, and it starts the filters.
 
-        arm: (2, n), N m and N m/s, filtered torques of the description and their rates.
+        arm: (2, n), N m and N m/s, as of `MomentumRegression.expected`.
         share: (n,), what a residual map leaves of the errors.
         """
         momentum, bias = self._terms

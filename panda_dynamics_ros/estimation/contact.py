@@ -187,8 +187,7 @@ class Watch(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Pole, rad/s, delay of the torques behind the positions, s, and options of the detector; residual and dry friction
-    (n,), N m, and correlation time (n,), s."""
+    """Pole, rad/s, delay of the torques, s, options; residual and dry friction (n,), N m, correlation time (n,), s."""
 
     pole: float
     delay: float
@@ -301,9 +300,9 @@ def is_loud(s, sigma, watch):
 
 
 @part
-def lagged(torque, delay, dt, lag, i):
-    """A torque behind a low-pass of time constant `delay`, if positive; `lag` (2, n), it and its input, follows."""
-    a, b0, b1 = first_order_hold(1.0 / max(delay, 1e-9), dt)
+def lagged(torque, hold, lag, i):
+    """A torque behind a low-pass with the coefficients `hold`; `lag` (2, n), its output and its input, follows."""
+    a, b0, b1 = hold
     lag[0, i], lag[1, i] = a * lag[0, i] + b0 * torque + b1 * lag[1, i], torque
     return lag[0, i]
 
@@ -322,6 +321,8 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         dt = 0.0 if clock.absurd == 1 else steps[k]
         clock.absurd = 0
         filter_step(rows.momentum[k], rows.bias[k], settings.pole, first_order_hold(settings.pole, dt), filters)
+        late = first_order_hold(1.0 / max(settings.delay, 1e-9), dt)  # where nothing is late, nothing lags
+        early = first_order_hold(1.0 / max(-settings.delay, 1e-9), dt)
         for i in range(n):
             way, watch.place[i] = q[i] - watch.place[i], q[i]
             watch.early[i] = min(max(watch.early[i] + way / SHORTEST, -1.0), 1.0)
@@ -332,8 +333,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
             if not abs(external[k, i]) < ABSURD:
                 clock.absurd = 1
             measured = filters.second[i, TORQUE]
-            expected = lagged(s[i] + measured, settings.delay, dt, watch.lags[0], i)
-            s[i] = expected - lagged(measured, -settings.delay, dt, watch.lags[1], i)
+            s[i] = lagged(s[i] + measured, late, watch.lags[0], i) - lagged(measured, early, watch.lags[1], i)
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt

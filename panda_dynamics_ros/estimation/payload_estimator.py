@@ -130,6 +130,7 @@ class PayloadEstimator:
 
     estimate: after the last sample.
     residual: (n,), N m, what neither description nor payload explain, at the last update; nan while the filters settle.
+    delay: s, by which the torques are behind the positions, as known before what happens now.
     """
 
     def __init__(self, robot: RobotDescription, *, shape: Shape | str | None = None, **options: float) -> None:
@@ -169,7 +170,7 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
         self._flow_end = -math.inf
-        self._since_fade = self._largest = 0.0
+        self._since_fade = self._largest = self.delay = 0.0
         self._last: _Happening | None = None
         self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
@@ -262,11 +263,6 @@ class PayloadEstimator:
         """What the arm's description has wrong, as learnt so far."""
         state = self._with_base(self._present)
         return self._errors.errors(state.mean[self._phi], state.variance[self._phi])
-
-    @property
-    def delay(self) -> float:
-        """s, by which the torques are behind the positions, as learnt so far."""
-        return self._errors.delay(self._state.mean[self._phi])
 
     @property
     def error_torques(self) -> FloatArray:
@@ -421,7 +417,7 @@ class PayloadEstimator:
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
-        A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._state.mean[THETA]), noise.share)
+        A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._present.mean[THETA]), noise.share)
         decay, std, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._touch
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
@@ -495,6 +491,7 @@ class PayloadEstimator:
             o = self.options
             self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
             self._since_fade = 0.0
+            self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
         self._noise.learn(motion, self._state.mean[self._d], self._state.variance[self._d], innovation, variance)
 
     def _force(self) -> FloatArray:
@@ -641,7 +638,8 @@ class PayloadEstimator:
         self._state = self._remember(state, touch.onset)
         event = self._event(change.kind, touch.onset)
         self._last = _Happening(self._found, touch.onset, self._found == LOAD)
-        self._touch = _Touch(self._stamp - hypotheses.PASSED, self._state, self._changed(self._state))  # it goes on
+        # Who guides the arm may go on doing so; what shows the payload is of the last half second.
+        self._touch = _Touch(self._stamp - hypotheses.PASSED, self._state, self._changed(self._state))
         self._detector.restart(size=len(self._state.mean))
         return event
 

@@ -46,12 +46,7 @@ def regression_matrix(states: States) -> np.ndarray:
 
 def dynamic_coefficients() -> np.ndarray:
     """a1..a4 of slide 8."""
-    return np.array([
-        IC1 + M1 * D1**2 + IC2 + M2 * D2**2 + M2 * L1**2,
-        M2 * D2,
-        IC2 + M2 * D2**2,
-        M1 * D1 + M2 * L1,
-    ])  # fmt: skip
+    return np.array([IC1 + M1 * D1**2 + IC2 + M2 * (D2**2 + L1**2), M2 * D2, IC2 + M2 * D2**2, M1 * D1 + M2 * L1])
 
 
 def test_torques(arm, states):

@@ -133,10 +133,8 @@ def test_a_residual_map_leaves_a_share(panda, motion):
 def test_the_torque_of_errors(panda, motion, rng):
     """A phi, from the columns that are shared and those of each joint."""
     errors = ErrorColumns(panda, POLE, RATIO)
-    phi, A = (
-        rng.normal(size=errors.size),
-        errors.step(DT, (motion.q[0], motion.dq[0], np.ones(7)), np.ones((2, 7)), np.ones(7)),
-    )
+    phi, sample = rng.normal(size=errors.size), (motion.q[0], motion.dq[0], np.ones(7))
+    A = errors.step(DT, sample, np.ones((2, 7)), np.ones(7))
     own = np.kron(np.eye(7), np.ones(OWN)) * np.tile(A[:, errors.shared :], 7)
     np.testing.assert_allclose(errors.torque(phi), np.hstack((A[:, : errors.shared], own)) @ phi, rtol=1e-12)
 

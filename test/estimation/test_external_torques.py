@@ -7,19 +7,11 @@ from motion import PAYLOAD, REST, Motion, sinusoids, torques
 
 from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench
-from panda_dynamics_ros.estimation.external_torques import (
-    FORCE_STD,
-    FORCES,
-    LEVER,
-    MOMENT_STD,
-    link_evidence,
-    touched_link,
-)
+from panda_dynamics_ros.estimation import ArmMonitor, contact_wrench, external_torques
 from panda_dynamics_ros.robot.residual_map import DRIFT
 
 WRENCH = np.array([10.0, -5.0, 20.0, 1.0, 0.5, -0.3])
-PRIOR_STD = np.repeat((FORCE_STD, MOMENT_STD), 3)
+PRIOR_STD = np.repeat((external_torques.FORCE_STD, external_torques.MOMENT_STD), 3)
 
 
 @pytest.mark.parametrize("open_", [1.0, 0.0])
@@ -61,7 +53,7 @@ def test_what_the_joints_do_not_feel_is_not_made_up(panda):
     found = contact_wrench(panda, q, panda.residual.std)
     np.testing.assert_array_equal(found.observable, [True, True, True, False, True, True])
     assert abs(found.wrench[3]) < 1e-6
-    assert found.std[3] == pytest.approx(MOMENT_STD)
+    assert found.std[3] == pytest.approx(external_torques.MOMENT_STD)
 
 
 def test_bad_arguments_are_named(panda):
@@ -87,7 +79,7 @@ def named(robot: RobotModel, postures, link, force, rng, offset=0.0):
         moment = np.cross(offset * away / np.linalg.norm(away), f)
         torques = robot.com_jacobian(q, link).T @ np.concatenate([f, moment])
         noise = robot.residual.std * rng.normal(size=robot.n)
-        found.append(touched_link(robot, q, torques + noise, robot.residual.std))
+        found.append(external_torques.touched_link(robot, q, torques + noise, robot.residual.std))
     return np.array(found)
 
 
@@ -111,19 +103,19 @@ def test_what_is_mounted_belongs_to_the_last_link(panda, postures, rng):
         direction = rng.normal(size=3)
         torques = robot.jacobian(q, "ee")[:3].T @ direction * 20.0 / np.linalg.norm(direction)
         torques += robot.residual.std * rng.normal(size=7)
-        found.append(touched_link(robot, q, torques, robot.residual.std))
+        found.append(external_torques.touched_link(robot, q, torques, robot.residual.std))
     assert np.mean(np.array(found) == 7) > 0.8
 
 
 def test_the_evidence_is_that_of_the_normal_distribution(panda, rng):
     """Against numpy's determinant and inverse, link by link; the constant -n/2 log 2 pi is left out in both."""
     std, e = panda.residual.std, rng.normal(size=7)
-    evidence = link_evidence(panda, REST, e, std)
+    evidence = external_torques.link_evidence(panda, REST, e, std)
     for k in range(7):
         J = panda.com_jacobian(REST, k + 1)
-        P = J[:3].T @ J[:3] + LEVER**2 * J[3:].T @ J[3:]
+        P = J[:3].T @ J[:3] + external_torques.LEVER**2 * J[3:].T @ J[3:]
         terms = []
-        for force in FORCES:
+        for force in external_torques.FORCES:
             C = np.diag(std**2) + force**2 * P
             terms.append(-0.5 * (e @ np.linalg.solve(C, e) + np.linalg.slogdet(C)[1]))
         assert evidence[k] == pytest.approx(np.logaddexp.reduce(terms), rel=1e-9)

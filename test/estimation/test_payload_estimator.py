@@ -115,6 +115,8 @@ def test_torques_that_creep_while_the_arm_stands_are_no_payload(panda):
     noise = 0.05 * rng.standard_normal(creep.shape)
     _, estimates = followed(panda, motion, carried(panda, motion, 3.0) + creep + noise)
     after = [estimate for estimate in estimates if estimate.stamp > 4.0]
+    still = [estimate.std[0] for estimate in estimates if 10.0 < estimate.stamp < 158.0]
+    assert min(still) > 0.5 * still[0], "standing still must not look like learning"
     assert all(abs(each.mass - PAYLOAD.mass) < 2.0 * each.std[0] for each in after)
     assert not any(estimate.problem for estimate in after)
 

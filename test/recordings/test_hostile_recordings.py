@@ -75,7 +75,11 @@ def gzip_bomb() -> bytes:
 
 
 FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follows the channel of an MCAP, words
-    "a bomb in a chunk": (".mcap", lambda: chunk(zeros(3 << 30), 0, "zstd", 3 << 30), "unpacks to 3221225472 bytes"),
+    "a bomb in a chunk": (
+        ".mcap",
+        lambda: chunk(zeros(3 << 30), 0, "zstd", 3 << 30),
+        "a chunk that unpacks to 3221225472 bytes",
+    ),
     "a bomb in a chunk that states little": (
         ".mcap",
         lambda: chunk(zeros(1 << 30), 0, "zstd", 1000),
@@ -101,8 +105,8 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follo
     "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
     "many channels": (
         ".mcap",
-        lambda: b"".join(channel(k % 65536, f"/{k}") for k in range(60_000)),
-        "than 10000 channels",
+        lambda: b"".join(channel(k % 65536, f"/t{k}") for k in range(60_000)),
+        "more than 10000 channels",
     ),
 }
 TOPICS = (

@@ -18,15 +18,10 @@ from rosbags.rosbag2 import CompressionMode, Reader
 from panda_dynamics_ros import PandaDynamicsError
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import DataError
-from panda_dynamics_ros.recordings import (
-    JointStateSample,
-    RecordingWarning,
-    read_joint_states,
-    rosbag2,
-    write_joint_states,
-)
+from panda_dynamics_ros.recordings import JointStateSample, RecordingWarning, read_joint_states, write_joint_states
 from panda_dynamics_ros.recordings.bag_writing import Messages, OfferedTopic, write_topics
 from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings.rosbag2 import zstd
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
@@ -106,7 +101,7 @@ def test_a_file_compressed_in_several_frames(tmp_path):
     """As parallel compressors leave it."""
     written = samples(20)
     file = write_joint_states(tmp_path / "bag", written)
-    content, frame = file.read_bytes(), rosbag2.zstd().compress
+    content, frame = file.read_bytes(), zstd().compress
     compressed = file.with_name("bag.mcap.zstd")
     compressed.write_bytes(frame(content[:1000]) + frame(content[1000:2000]) + frame(content[2000:]))
     assert_same(read_whole(compressed), written)

@@ -18,18 +18,10 @@ from motion import carried, sinusoids, write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.reporting import web_view
 from panda_dynamics_ros.reporting.console import com_text, mass_text
 from panda_dynamics_ros.reporting.replay import replay
 from panda_dynamics_ros.reporting.scene import arm_scene
-from panda_dynamics_ros.reporting.web_view import (
-    MOST_POINTS,
-    WebView,
-    chart_columns,
-    chart_point,
-    is_own,
-    serve,
-    show_replay_at,
-)
 
 viser = pytest.importorskip("viser", reason="the live view needs viser")
 
@@ -46,12 +38,12 @@ def estimate_of(mass: float, mass_std: float = 0.02) -> PayloadEstimate:
 
 @pytest.fixture
 def view(panda, capsys):
-    with WebView(panda, "a run", PORT) as view:
+    with web_view.WebView(panda, "a run", PORT) as view:
         yield view
     assert capsys.readouterr().out == ""  # what is printed belongs to the command
 
 
-def nodes_of(view: WebView) -> dict[str, Any]:
+def nodes_of(view: web_view.WebView) -> dict[str, Any]:
     """Everything in the server's scene, by path."""
     return dict(view._server.scene._handle_from_node_name)
 
@@ -79,7 +71,7 @@ def test_what_is_put_down_is_gone(view):
 
 
 def test_two_views_have_two_addresses(view, panda):
-    with WebView(panda, "another run", int(view.url.rpartition(":")[2])) as other:
+    with web_view.WebView(panda, "another run", int(view.url.rpartition(":")[2])) as other:
         assert other.url != view.url
 
 
@@ -115,16 +107,17 @@ def test_a_person_sees_the_arm_and_the_estimate(view, tmp_path):
 
 @pytest.mark.slow
 def test_an_hour_fits_and_none_of_it_is_forgotten():
-    time_s = chart_columns([chart_point(0.2 * k, estimate_of(1.0, 0.01)) for k in range(18_000)])[0][0]
-    assert MOST_POINTS / 2 <= len(time_s) <= MOST_POINTS
+    points = [web_view.chart_point(0.2 * k, estimate_of(1.0, 0.01)) for k in range(18_000)]
+    time_s = web_view.chart_columns(points)[0][0]
+    assert web_view.MOST_POINTS / 2 <= len(time_s) <= web_view.MOST_POINTS
     np.testing.assert_allclose(np.diff(time_s), time_s[1])  # as dense at its beginning as at its end
     assert time_s[0] == 0.0
     assert time_s[-1] > 3600.0 - 2.0 * time_s[1]
 
 
 def test_the_band_is_the_95_percent_interval_and_ends_within_the_chart():
-    points = [chart_point(0.0, estimate_of(1.0, 0.1)), chart_point(1.0, estimate_of(0.0, 3.0))]
-    (time_s, lower, upper, mass), com = chart_columns(points)
+    points = [web_view.chart_point(0.0, estimate_of(1.0, 0.1)), web_view.chart_point(1.0, estimate_of(0.0, 3.0))]
+    (time_s, lower, upper, mass), com = web_view.chart_columns(points)
     np.testing.assert_allclose(time_s, [0.0, 1.0])
     np.testing.assert_allclose(mass, [1.0, 0.0])
     np.testing.assert_allclose((lower[0], upper[0]), (1.0 - 0.196, 1.0 + 0.196))
@@ -140,13 +133,13 @@ def test_what_was_known_then_is_shown(panda, tmp_path):
     data = pdr.load_dataset(write_csv(tmp_path / "log.csv", motion.stamp, motion.q, motion.dq, tau), panda)
     result = replay(data, panda)
     pick = next(event for event in result.events if event.kind == "pick")
-    with WebView(panda, "a replay", 18530) as view:
-        show_replay_at(data.stamp[0] - 1.0, data, result, view)
+    with web_view.WebView(panda, "a replay", 18530) as view:
+        web_view.show_replay_at(data.stamp[0] - 1.0, data, result, view)
         nodes = view._server.scene._handle_from_node_name
         assert "/ee/z" not in nodes  # before the first sample
         for sample in (250, 599, 306):  # before the pick, long after it, and 30 ms after it
             stamp = data.stamp[sample] + 0.002  # between two samples the earlier one holds
-            show_replay_at(stamp, data, result, view, "a remark")
+            web_view.show_replay_at(stamp, data, result, view, "a remark")
             np.testing.assert_allclose(nodes["/ee/z"].position, panda.pose(data.q[sample])[:3, 3], atol=1e-6)
             words = view._words.content
             known = max(k for k, published in enumerate(result.published) if published <= sample)
@@ -166,7 +159,7 @@ SUBPROTOCOL = f"viser-v{viser.__version__}"
 
 @pytest.fixture(scope="module")
 def port():
-    server = serve(18630)
+    server = web_view.serve(18630)
     yield server.get_port()
     server.stop()
 
@@ -188,7 +181,7 @@ def port():
     ],
 )
 def test_only_the_own_page_is_answered(host, origin, own):
-    assert is_own(host, origin) is own
+    assert web_view.is_own(host, origin) is own
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def spoilt(field: int, value: list[float]) -> tuple[list[float], ...]:
         (
             spoilt(1, [1.0, -1e200] + [1.0] * 5),
             "implausible",
-            r"velocity: .* at most 1000, got -1e\+200 for panda_joint",
+            r"velocity: .* at most 1000, got -1e\+200 for panda_joint2",
         ),
         (spoilt(2, [0.0] * 7), "all-zero effort", "torque sensing is off"),
     ],

@@ -15,14 +15,7 @@ from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, pres
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joints import PRESLIDING
-from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion
-from panda_dynamics_ros.simulation.realism import (
-    OrnsteinUhlenbeck,
-    SensorLevels,
-    Sensors,
-    perturbed_arm,
-    perturbed_body,
-)
+from panda_dynamics_ros.simulation import Realism, SimulatedPanda, exciting_motion, realism
 
 
 class Settled(NamedTuple):
@@ -130,7 +123,7 @@ COPIES = 400
 
 
 def samples(steps: int, timestep: float, seed: int) -> np.ndarray:
-    process = OrnsteinUhlenbeck(np.full(COPIES, 0.3), 0.5, timestep, np.random.default_rng(seed))
+    process = realism.OrnsteinUhlenbeck(np.full(COPIES, 0.3), 0.5, timestep, np.random.default_rng(seed))
     return np.array([process.step() for _ in range(steps)])
 
 
@@ -143,15 +136,15 @@ def test_autocorrelation_is_exponential_for_any_time_step(timestep):
     np.testing.assert_allclose(x.std(axis=1), 0.3, rtol=0.0, atol=0.0093)
 
 
-def measured(levels: SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    sensors = Sensors(levels, np.full(7, 1e-3), 1e-3, np.random.default_rng(5))
+def measured(levels: realism.SensorLevels, dq: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    sensors = realism.Sensors(levels, np.full(7, 1e-3), 1e-3, np.random.default_rng(5))
     q, tau = np.full(7, 0.3), np.full(7, 2.0)
     a, b, c = zip(*(sensors.measure(q, row, tau) for row in dq), strict=True)
     return np.array(a), np.array(b), np.array(c)
 
 
 def test_sensor_noise_has_the_measured_level():
-    q, dq, tau = measured(SensorLevels(), np.zeros((20_000, 7)))
+    q, dq, tau = measured(realism.SensorLevels(), np.zeros((20_000, 7)))
     # The real arm's torque noise, and its torque above 20 Hz, which here is all there is. 20,000 samples know a std
     # of white noise to 0.5 %, and of vibration (700 stretches of 0.03 s) to 3 %; three to four of those.
     white = np.diff(tau, axis=0).std(axis=0) / np.sqrt(2.0)
@@ -164,7 +157,7 @@ def test_sensor_noise_has_the_measured_level():
 
 
 def test_velocity_lags_behind_a_ramp_by_the_lag():
-    levels = SensorLevels((0.0,) * 7, (0.0,) * 7, velocity_noise=0.0)
+    levels = realism.SensorLevels((0.0,) * 7, (0.0,) * 7, velocity_noise=0.0)
     ramp = np.tile(2.0 * np.arange(200)[:, None] * 1e-3, (1, 7))
     dq = measured(levels, ramp)[1]
     # A first-order lag follows a ramp 5 ms late; sampling at 1 ms takes up to one half of a step off that.
@@ -177,26 +170,26 @@ def test_perturbed_bodies_are_physical_even_from_the_boundary(robot):
     for link in robot.links:
         for _ in range(50):
             # No tolerance: the projection leaves a millionth of the largest moment, rounding takes 1e-16 of it.
-            assert perturbed_body(link, rng, 0.1, 0.2, 0.02).is_physical(tolerance=0.0)
+            assert realism.perturbed_body(link, rng, 0.1, 0.2, 0.02).is_physical(tolerance=0.0)
 
 
 def test_perturbed_bodies_have_the_spread_asked_for(panda):
     rng, link = np.random.default_rng(2), panda.links[3]
-    bodies = [perturbed_body(link, rng, 0.03, 0.03, 0.003) for _ in range(1000)]
+    bodies = [realism.perturbed_body(link, rng, 0.03, 0.03, 0.003) for _ in range(1000)]
     # 1,000 draws know a std to 2.2 %, 3,000 coordinates to 1.3 %; four of those.
     assert abs(np.std([body.mass / link.mass for body in bodies]) - 0.03) < 0.003
     assert abs(np.std([body.com - link.com for body in bodies]) - 0.003) < 0.0003
     # The trace of the inertia: mass 3 % and, roughly, twice the 3 % of the largest extension.
     assert 0.03 < np.std([np.trace(body.inertia) / np.trace(link.inertia) for body in bodies]) < 0.08
-    same = perturbed_body(link, rng, 0.0, 0.0, 0.0)
+    same = realism.perturbed_body(link, rng, 0.0, 0.0, 0.0)
     np.testing.assert_allclose(same.vector, link.vector, rtol=1e-9, atol=1e-12)  # rounding
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_model_error_fills_what_the_disturbance_leaves(robot, share):
     motion, sensors = exciting_motion(robot, 1), replace(NO_ERRORS, joint_offset=3e-4)
-    realism = Realism(disturbance_share=share, sensors=sensors)
-    arm = perturbed_arm(robot, motion, realism, np.random.default_rng(1))
+    chosen = Realism(disturbance_share=share, sensors=sensors)
+    arm = realism.perturbed_arm(robot, motion, chosen, np.random.default_rng(1))
     q, dq, ddq = motion(motion.settled + np.arange(0.0, motion.period, 0.01))
     s, _ = presliding_states(q * (PRESLIDING / arm.presliding))
     true = arm.robot.inverse_dynamics(q, dq, ddq) + arm.robot.friction_torques(dq, s)  # type: ignore[attr-defined]
@@ -214,7 +207,7 @@ def test_the_true_friction_never_drives_a_joint(robot):
     motion = exciting_motion(robot, 0)
     dq = np.linspace(-1.0, 1.0, 101)[:, None] * robot.limits.velocity
     for seed in range(10):
-        arm = perturbed_arm(robot, motion, Realism(), np.random.default_rng(seed))
+        arm = realism.perturbed_arm(robot, motion, Realism(), np.random.default_rng(seed))
         without_offset = replace(arm.robot.friction, offset=np.zeros(7))
         tau = replace(robot, friction=without_offset).friction_torques(dq)
         assert (tau * dq > -1e-9).all()  # rounding at rest
