@@ -449,6 +449,8 @@ class PayloadEstimator:
         pending, lead = self._detector.pending, None
         if pending is None:
             self._largest = 0.0
+            if touch is None and self._stamp >= self._flow_end:
+                self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
         else:
             before = self._detector.before(pending.age)
             lead, size = self._lead(row, before), row.surprise(before, noise.std)
@@ -491,7 +493,6 @@ class PayloadEstimator:
             o = self.options
             self._state = fade(self._state, self._since_fade, o.memory_s, o.arm_memory_s, o.prior_std, self._phi)
             self._since_fade = 0.0
-            self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
         self._noise.learn(motion, self._state.mean[self._d], self._state.variance[self._d], innovation, variance)
 
     def _force(self) -> FloatArray:
