@@ -36,6 +36,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -390,8 +391,8 @@ class ChangeDetector:
 
     def before(self, age: float, std: FloatArray | None = None) -> GaussianState:
         """The state before an onset `age` s ago; with `std` (n,), of the disturbance, as it would be by now."""
-        ages, onset = [age for age, *_ in self._states], self._followed - age - 0.5 * PERIOD
-        _, state, clock = self._states[max(bisect_left(ages, onset) - 1, 0)]
+        onset = self._followed - age - 0.5 * PERIOD
+        _, state, clock = self._states[max(bisect_left(self._states, onset, key=itemgetter(0)) - 1, 0)]
         return state if std is None else predict(state, np.exp(clock - self._clock), std)
 
     def _start(self, family: slice) -> None:
