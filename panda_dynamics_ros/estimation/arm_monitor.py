@@ -186,8 +186,8 @@ class ArmMonitor:
                     found.estimates.append((0, self.payload_estimator.estimate, False))
             stamp, q, dq, tau = (values[kept] for values in (stamp, q, dq, tau))
         for part in without_gaps(steps):
-            if steps[part][0] <= 0.0:  # nobody knows the way of the joints
-                self._terms.restart()
+            if steps[part][0] <= 0.0:
+                self._terms.resume(q[part][0])
             rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
             self._follow_rows(rows, steps[part], kept[part], found, payload)
         if len(kept) < len(found.residual):

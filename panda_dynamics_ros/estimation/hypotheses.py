@@ -333,8 +333,9 @@ class ChangeDetector:
         slots, columns = sum(numbers), MOMENTS + n
         self._first = np.cumsum([0, *numbers])  # slots of each family
         _, self._sudden, self._brief, _ = self._first  # those before are jumps; jumps and gradual changes
-        self._lifetime, period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
-        self._priors = np.log(CHANGES * period)  # log odds at an onset
+        self._lifetime, self._period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
+        self._priors = np.log(CHANGES * self._period)  # log odds at an onset
+        self._is_long = np.zeros(slots, bool)  # ramps, and what may have changed in a gap
         self._onsets = OnsetRegressors(n, slots)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
@@ -346,9 +347,10 @@ class ChangeDetector:
         self._states: deque[tuple[float, GaussianState, FloatArray]] = deque()
         self.restart()
 
-    def restart(self, after_gap: bool = False, size: int = 0) -> None:
-        """Drop all hypotheses; `after_gap`: the first new one is a change before the regression's filters started.
+    def restart(self, after_gap: float | None = None, size: int = 0) -> None:
+        """Drop all hypotheses.
 
+        after_gap: s, in which nothing was measured: the first new one is a change meanwhile.
         size: of the filter's state from now on, where it changes.
         """
         self._age[:] = math.inf
@@ -358,7 +360,7 @@ class ChangeDetector:
             self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
         self.unnoticed = 0.0
-        if after_gap:  # age of the regression's filters, up to which they have been followed
+        if after_gap is not None:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
         self.is_clear = False
@@ -369,7 +371,7 @@ class ChangeDetector:
         self, step: FilterStep, regression: MomentumRegression, predicted: GaussianState, state: GaussianState
     ) -> None:
         """Follow one step of the filter, from a predicted state to the next one, and add an onset if it is time."""
-        if self._after_gap:  # nothing was measured before
+        if self._after_gap is not None:  # nothing was measured before
             self._states.append((regression.age - PERIOD, predicted, self._clock))
         self._clock = self._clock - np.log(step.decay)
         self._states.append((regression.age, state, self._clock))
@@ -398,9 +400,11 @@ class ChangeDetector:
     def _start(self, family: slice) -> None:
         """Let one more slot of a family stand for a change now, or, after a gap, for one of before."""
         slot = family.start + int(np.argmax(self._age[family]))
-        self._age[slot] = PERIOD * self._after_gap
-        self._onsets.start(slot, float(self._after_gap))
-        self._after_gap = False
+        gap, self._after_gap = self._after_gap, None
+        self._age[slot] = 0.0 if gap is None else PERIOD
+        self._priors[slot] = math.log(CHANGES * max(gap or 0.0, self._period[slot]))
+        self._is_long[slot] = gap is not None or slot >= self._brief
+        self._onsets.start(slot, float(gap is not None))
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
@@ -482,19 +486,19 @@ class ChangeDetector:
         return float(evidence[0, 0]), float(evidence[0, 1])
 
     def _suspect(self, alive: np.ndarray, state: GaussianState) -> Change | None:
-        """Suspect the likeliest ramp, and look a last time at jumps and ramps; the change, if it is clear by then."""
+        """Suspect the likeliest long change, and look a last time at all; the change, if it is clear by then."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.passed, of_ramp = None, None, -math.inf
-        for slots in filter(len, (seen[seen >= self._brief], seen[seen < self._brief])):
+        for slots in filter(len, (seen[self._is_long[seen]], seen[~self._is_long[seen]])):
             payload, touch = ([self._priors[k] + self._counted(k, kind)[0] for k in slots] for kind in (0, 1))
-            likeliest, is_jump = int(slots[np.argmax(payload)]), bool(slots[0] < self._brief)
+            likeliest = int(slots[np.argmax(payload)])
             of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
-            if not over[likeliest] and (is_jump or of_any < of_none - CLEAR):
+            if not over[likeliest] and not (self._is_long[likeliest] and of_any > of_none - CLEAR):
                 continue  # it counts at its last look
             change = self._payload_change(likeliest, state)
             if self._of_change(change) < -CLEAR:
                 continue
-            if is_jump and of_any - of_none > CLEAR:
+            if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
                 self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
                 return change
             found = change, float(np.exp(of_any - np.logaddexp.reduce([of_any, of_none, of_ramp])))

@@ -85,14 +85,15 @@ class _Touch:
     evidence: float = 0.0
     lead: float = -math.inf
 
-    def changed(self, stamp: float) -> float:
-        """Prior probability that the payload has changed since the onset."""
-        return 1.0 - math.exp(-hypotheses.CHANGES * (stamp - self.onset))
-
     @property
     def probability(self) -> float:
         """That the payload has changed instead."""
         return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
+
+
+def _may_have_changed(duration: float) -> float:
+    """Prior probability that the payload changes in `duration` s."""
+    return 1.0 - math.exp(-hypotheses.CHANGES * duration)
 
 
 class _Row(NamedTuple):
@@ -166,6 +167,7 @@ class PayloadEstimator:
 
     def _forget_all(self) -> None:
         self._noise.restart()
+        self._clock.restart()
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
@@ -176,17 +178,16 @@ class PayloadEstimator:
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[tuple[float, float]] = []
         """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
-        self._resumed = -math.inf
+        self._resumed = self._unseen_since = -math.inf
         self.motion_s = 0.0
         """s in motion so far."""
         self._restart_filters()
 
-    def _restart_filters(self) -> None:
-        """Start the filters again, after a gap; what is known stays."""
-        self.regression.restart()
-        self._clock.restart()
+    def _restart_filters(self, stands: bool = False, gap: float = 0.0) -> None:
+        """Start the filters again, after a gap, s; what is known stays. stands: the arm does, and has in the gap."""
+        self.regression.restart(stands)
         self.residual = np.full(self.robot.n, math.nan)
-        self._detector.restart(after_gap=True, size=len(self._state.mean))
+        self._detector.restart(after_gap=gap, size=len(self._state.mean))
         self._updated = -math.inf
 
     def tare(self) -> None:
@@ -352,7 +353,7 @@ class PayloadEstimator:
         for part in without_gaps(steps):
             own, k = steps[part], 0
             if own[0] <= 0.0:
-                self._terms.restart()
+                self._terms.resume(q[part][0])
             rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
             while k < len(own):
                 k = self.advance(rows, own, k)
@@ -375,12 +376,8 @@ class PayloadEstimator:
         after_event = self.estimate.event is not None
         if after_event:  # an event is on its own sample only: the next one is a step of its own
             self.estimate = replace(self.estimate, event=None)
-        if steps[k] <= 0.0:  # after a gap the payload is kept, and the disturbance returns to its prior
-            self._settle_pending()
-            self._resumed = float(rows.stamp[k])
-            self._state = predict(self._state, np.zeros(self.robot.n), self._noise.std)
-            self._touch, self._flow_end = None, -math.inf
-            self._restart_filters()
+        if steps[k] <= 0.0:
+            self._resume(float(rows.stamp[k]), rows.q[k], rows.dq[k], rows.s[k])
         end = k + 1
         if end < len(steps) and not after_event:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
@@ -393,6 +390,21 @@ class PayloadEstimator:
         elif self.validator.problem and not self.estimate.problem:
             self.estimate = replace(self.estimate, problem=self.validator.problem)
         return end
+
+    def _resume(self, stamp: float, q: FloatArray, dq: FloatArray, s: FloatArray) -> None:
+        """Go on after a gap: the payload is what it was, and the disturbance of an arm that has stood meanwhile."""
+        self._settle_pending()
+        gap, decay, speed = stamp - self._stamp, np.zeros(self.robot.n), math.sqrt(float(dq @ dq))
+        is_gap = 0.0 < gap < math.inf
+        stands = is_gap and max(self._clock.step(q, gap) / gap, speed / arm_model.FULL_SPEED) < arm_model.SLOW
+        if stands:
+            decay = self._noise.decay(arm_model.CREEP * gap, s)
+        else:
+            self._clock.restart()
+            self._touch, self._flow_end = None, -math.inf
+        self._state = predict(self._state, decay, self._noise.std)
+        self._unseen_since, self._resumed = self._stamp if is_gap else stamp, stamp
+        self._restart_filters(stands, gap if is_gap else 0.0)
 
     def final_state(self) -> GaussianState:
         """The state after the last sample; a change that is pending counts as it looks now."""
@@ -650,7 +662,7 @@ class PayloadEstimator:
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
-        odds = touch.changed(self._stamp) * math.exp(min(payload + possible, 50.0))
+        odds = _may_have_changed(self._stamp - touch.onset) * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = None
@@ -686,15 +698,17 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        if touch is None and not self._is_undecided:
+        if touch is None and not self._is_undecided and status != SETTLING:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
             state = self._state if self._in_doubt or pending is None else pending.state
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
-        elif touch is not None:  # it may also hide a change
-            other, share = self.carried(touch.loaded).mean, touch.probability
-            covariance = covariance + touch.changed(self._stamp) * np.diag(self.options.prior_std**2)
+        else:  # a touch, or a gap, may also hide a change
+            unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
+            covariance = covariance + _may_have_changed(unseen) * np.diag(self.options.prior_std**2)
+            if touch is not None:
+                other, share = self.carried(touch.loaded).mean, touch.probability
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         flags = identifiable(estimate.vector, covariance, self.options)
         return replace(estimate, covariance=checks.read_only(covariance), identifiable=flags)

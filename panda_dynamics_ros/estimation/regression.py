@@ -31,7 +31,7 @@ from panda_dynamics_ros.dynamics.momentum import momentum_sample, payload_moment
 from panda_dynamics_ros.estimation.validation import without_gaps
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.robot.joints import Friction
+from panda_dynamics_ros.robot.joints import PRESLIDING, Friction
 from panda_dynamics_ros.robot.residual_map import coordinates
 
 ARM, TORQUE, UNEXPLAINED, COLUMNS = PARAMETERS, PARAMETERS + 1, PARAMETERS + 2, PARAMETERS + 3
@@ -112,6 +112,11 @@ class ArmTerms:
         rotors = robot.felt_rotor_inertia.copy()
         self._arm = robot.table, dry_friction(robot.friction), rotors, robot.frame_index("flange")
         self.restart()
+
+    def resume(self, q: FloatArray) -> None:
+        """Go on at q (n,), rad, after a gap: nobody knows the way of joints that have moved."""
+        if not np.abs(q - self._before).max() < PRESLIDING:
+            self.restart()
 
     def restart(self) -> None:
         """Forget the way of the joints: the direction of their dry friction is unknown."""
@@ -208,7 +213,8 @@ class MomentumRegression:
     """
 
     def __init__(self, n: int, bandwidth: float, columns: int = COLUMNS) -> None:
-        self.pole, self.age = 2.0 * math.pi * bandwidth, math.nan
+        self.pole = 2.0 * math.pi * bandwidth
+        self.restart()
         self.filters, self.decay = FilterState.at_rest(n, columns), np.array([1.0, 0.0])
         self.filtered = self.filters.second
 
@@ -220,12 +226,12 @@ class MomentumRegression:
 
     @property
     def settled(self) -> bool:
-        """Whether the transient of the filters' start has died out."""
-        return self.age * self.pole > TRANSIENT
+        """Whether the transient of the filters' start has died out; there is none of an arm that stands."""
+        return self.age * self.pole >= self._transient
 
-    def restart(self) -> None:
+    def restart(self, stands: bool = False) -> None:
         """Forget the filters' state; the next sample starts them."""
-        self.age = math.nan
+        self.age, self._transient = math.nan, 0.0 if stands else TRANSIENT
 
     def rows(self, steps: FloatArray, momentum: FloatArray, bias: FloatArray) -> FloatArray:
         """`filtered` after N more samples: steps (N,), s, and terms (N, n, columns); a first step of 0 starts them."""

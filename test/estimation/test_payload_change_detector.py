@@ -175,6 +175,21 @@ def test_what_pulls_or_presses_just_before_a_lift_is_no_part_of_the_object(panda
     assert estimates[-1].std[0] < 0.1
 
 
+@pytest.mark.parametrize(("gap", "rise"), [(0.15, 1e-3), (0.15, 0.5), (0.6, 1e-3), (0.6, 0.5), (3.0, 1e-3)])
+def test_what_comes_while_no_samples_do_is_weighed_at_once(panda, gap, rise):
+    """A call of the gripper stops the stream of many drivers; the arm stands meanwhile."""
+    stamp = np.arange(0.0, 12.0, 0.005)
+    motion = sinusoids_paced(stamp, np.clip(np.maximum((4.5 - stamp) / 0.5, (stamp - 10.0) / 0.5), 0.0, 1.0))
+    share, seen = np.clip((stamp - 7.95) / rise, 0.0, 1.0)[:, None], (stamp < 8.0 - gap) | (stamp >= 8.0)
+    tau = (1.0 - share) * torques(panda, motion) + share * torques(panda, motion, PAYLOAD)
+    tau += 0.02 * np.random.default_rng(0).standard_normal(tau.shape)
+    part = replace(motion, stamp=stamp[seen], q=motion.q[seen], dq=motion.dq[seen])
+    _, estimates = followed(panda, part, tau[seen])
+    after = [each for each in estimates if each.stamp > 8.1 + rise]
+    assert kinds(estimates) == ["load", "pick"], "the second once it has moved with the arm"
+    assert all(abs(each.mass - PAYLOAD.mass) < min(0.1, 3.0 * each.std[0]) for each in after)
+
+
 def test_a_tool_that_is_pressed_on_a_table_at_rest_is_in_doubt(panda):
     """0.8 kg, of which a table takes 0.55 kg: the interval has both until the arm moves."""
     stamp, tool = np.arange(0.0, 8.0, 0.005), replace(PAYLOAD, mass=0.8)
