@@ -114,15 +114,7 @@ def page() -> str:
         names = load_robot("panda").joint_names
         write_joint_states(bag, [JointStateSample(1.0, names, *np.ones((3, 7)))])
         # The player needs a recording; its path does not belong on the page.
-        rclpy.init(
-            args=[
-                "--ros-args",
-                "-p",
-                f"bag_player:bag:={bag}",
-                "--log-level",
-                "error",
-            ]
-        )
+        rclpy.init(args=["--ros-args", "-p", f"bag_player:bag:={bag}", "--log-level", "error"])
         try:
             parts = [BEGINNING]
             for kind in NODES:

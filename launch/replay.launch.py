@@ -33,10 +33,7 @@ def at_the_end(event, context):
 
 
 def start(context):
-    parameters = {
-        **given(context, {"bag": str, "rate": float, "loop": bool}),
-        **source_parameters(context),
-    }
+    parameters = {**given(context, {"bag": str, "rate": float, "loop": bool}), **source_parameters(context)}
     player = package_node(context, "bag_player", "bag_player", parameters, on_exit=at_the_end)
     return [*estimators(context), player]
 

@@ -16,12 +16,9 @@ def words(values: Iterable[float]) -> str:
 
 
 def link(
-    name: str,
-    mass: float | None = None,
-    com: Sequence[float] = (0, 0, 0),
-    six: Sequence[float] = (1e-3, 0, 0, 1e-3, 0, 1e-3),
-    rpy: Sequence[float] = (0, 0, 0),
-) -> str:
+    name: str, mass: float | None = None, com: Sequence[float] = (0, 0, 0),
+    six: Sequence[float] = (1e-3, 0, 0, 1e-3, 0, 1e-3), rpy: Sequence[float] = (0, 0, 0),
+) -> str:  # fmt: skip
     """A link; `six` are ixx, ixy, ixz, iyy, iyz, izz about the CoM, in axes turned by `rpy`."""
     if mass is None:
         return f'<link name="{name}"/>'
@@ -35,15 +32,9 @@ def link(
 
 
 def joint(
-    kind: str,
-    parent: str,
-    child: str,
-    xyz: Sequence[float] = (0, 0, 0),
-    rpy: Sequence[float] = (0, 0, 0),
-    axis: Sequence[float] = (0, 0, 1),
-    extra: str = "",
-    limit: Sequence[float] = (-2.0, 2.0, 3.0, 50.0),
-) -> str:
+    kind: str, parent: str, child: str, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0),
+    axis: Sequence[float] = (0, 0, 1), extra: str = "", limit: Sequence[float] = (-2.0, 2.0, 3.0, 50.0),
+) -> str:  # fmt: skip
     """A joint named after its child; `limit` is lower, upper, velocity, effort."""
     lower, upper, velocity, effort = limit
     bounds = f'<limit lower="{lower}" upper="{upper}" velocity="{velocity}" effort="{effort}"/>'

@@ -35,10 +35,7 @@ from panda_dynamics_ros.simulation.realism import (
 
 STEP = 1e-3  # s
 ROBOTS = ("panda", "fr3")
-DRY = {
-    "panda": (0.27, 0.36, 0.22, 0.48, 0.37, 0.18, 0.26),
-    "fr3": (0.47, 0.36, 0.31, 0.25, 0.35, 0.26, 0.13),
-}
+DRY = {"panda": (0.27, 0.36, 0.22, 0.48, 0.37, 0.18, 0.26), "fr3": (0.47, 0.36, 0.31, 0.25, 0.35, 0.26, 0.13)}
 """N m, of friction with memory beside offset and viscous friction, fitted to the public 1 kHz logs."""
 DRY_SPREAD = 0.3  # standard deviation of the logarithm, from arm to arm
 VISCOUS, OFFSET = 0.1, 0.25  # N m s/rad and N m, standard deviations; those of the logs are .1 to .4 and .01 to .6

@@ -56,11 +56,7 @@ class Latency:
 
 
 def run(
-    executables: dict[str, str],
-    minutes: float,
-    folder: Path,
-    load: float = 0.0,
-    same_session: bool = False,
+    executables: dict[str, str], minutes: float, folder: Path, load: float = 0.0, same_session: bool = False
 ) -> tuple[Any, Any, dict[str, Usage]]:
     """Let the processes of one arm run; returns what publisher and listener wrote, and what the processes used.
 

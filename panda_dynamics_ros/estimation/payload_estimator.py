@@ -91,11 +91,6 @@ class _Touch:
         return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
 
 
-def _may_have_changed(duration: float) -> float:
-    """Prior probability that the payload changes in `duration` s."""
-    return 1.0 - math.exp(-hypotheses.CHANGES * duration)
-
-
 class _Row(NamedTuple):
     """The measurement of one update: y = Y theta + d + A phi + e, with e of `variance` (n,); see `correct`."""
 
@@ -662,7 +657,8 @@ class PayloadEstimator:
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
-        odds = _may_have_changed(self._stamp - touch.onset) * math.exp(min(payload + possible, 50.0))
+        meanwhile = -math.expm1(-hypotheses.CHANGES * (self._stamp - touch.onset))  # prior probability of a change
+        odds = meanwhile * math.exp(min(payload + possible, 50.0))
         self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
         self._state.variance[self._d] += self._settled**2
         self._touch = None
@@ -706,7 +702,8 @@ class PayloadEstimator:
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
         else:  # a touch, or a gap, may also hide a change
             unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
-            covariance = covariance + _may_have_changed(unseen) * np.diag(self.options.prior_std**2)
+            may_have_changed = -math.expm1(-hypotheses.CHANGES * unseen)
+            covariance = covariance + may_have_changed * np.diag(self.options.prior_std**2)
             if touch is not None:
                 other, share = self.carried(touch.loaded).mean, touch.probability
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)

@@ -30,14 +30,9 @@ BLOCK = 10_000  # samples in a block of a recording that is read piece by piece:
 
 
 def load_dataset(
-    path: str | Path,
-    robot: RobotDescription | str | Path | None = None,
-    *,
-    topic: str | None = None,
-    joint_names: Sequence[str] | None = None,
-    arm_prefix: str = "",
-    columns: str | None = None,
-) -> JointDataset:
+    path: str | Path, robot: RobotDescription | str | Path | None = None, *, topic: str | None = None,
+    joint_names: Sequence[str] | None = None, arm_prefix: str = "", columns: str | None = None,
+) -> JointDataset:  # fmt: skip
     """The samples of a recording that can be used.
 
     Left out, and counted in `rejected`: samples with only some of the arm's joints, of disagreeing lengths, without
@@ -77,15 +72,9 @@ class SampleBlocks:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        robot: RobotDescription | str | Path | None = None,
-        topic: str | None = None,
-        joint_names: Sequence[str] | None = None,
-        arm_prefix: str = "",
-        columns: str | None = None,
-        size: int = BLOCK,
-    ) -> None:
+        self, path: str | Path, robot: RobotDescription | str | Path | None = None, topic: str | None = None,
+        joint_names: Sequence[str] | None = None, arm_prefix: str = "", columns: str | None = None, size: int = BLOCK,
+    ) -> None:  # fmt: skip
         if robot is not None and not isinstance(robot, RobotDescription):
             robot = load_robot(robot)
         path = checks.path(path, "path")

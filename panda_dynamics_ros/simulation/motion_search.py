@@ -91,16 +91,9 @@ def exciting_motion(robot: RobotDescription, seed: int = 0, *, velocity_share: f
 
 
 def periodic_motion(
-    robot: RobotDescription,
-    score: Score,
-    duration: float = 10.0,
-    *,
-    harmonics: int = 5,
-    table_height: float = 0.0,
-    trials: int = 6000,
-    seed: int = 0,
-    progress: Callable[[int, float], None] | None = None,
-) -> tuple[FourierMotion, float]:
+    robot: RobotDescription, score: Score, duration: float = 10.0, *, harmonics: int = 5, table_height: float = 0.0,
+    trials: int = 6000, seed: int = 0, progress: Callable[[int, float], None] | None = None,
+) -> tuple[FourierMotion, float]:  # fmt: skip
     """The motion of the least `score`, and this score; it has one period `duration` (s), and begins and ends at rest.
 
     harmonics: of each joint, 2 or more.
@@ -126,14 +119,9 @@ def periodic_motion(
 
 
 def weighing_motion(
-    robot: RobotDescription,
-    start: ArrayLike,
-    *,
-    table_height: float = 0.0,
-    reach: float = WRIST_REACH,
-    trials: int = 1000,
-    seed: int = 0,
-) -> FourierMotion:
+    robot: RobotDescription, start: ArrayLike, *, table_height: float = 0.0, reach: float = WRIST_REACH,
+    trials: int = 1000, seed: int = 0,
+) -> FourierMotion:  # fmt: skip
     """The motion from rest at `start` (n,) rad, and back, with pauses, that shows a payload best.
 
     Its velocity has sine terms only, so that it comes back the way it went: each posture is passed, and each pause
@@ -189,15 +177,9 @@ def duration(motion: FourierMotion) -> float:
 
 
 def within_limits(
-    shape: FourierMotion,
-    limits: JointLimits,
-    velocity_share: float,
-    middle: FloatArray,
-    *,
-    share: FloatArray | float = 1.0,
-    reach: FloatArray | float = np.inf,
-    step: float = SAMPLE_TIME,
-) -> FourierMotion:
+    shape: FourierMotion, limits: JointLimits, velocity_share: float, middle: FloatArray, *,
+    share: FloatArray | float = 1.0, reach: FloatArray | float = np.inf, step: float = SAMPLE_TIME,
+) -> FourierMotion:  # fmt: skip
     """The motion `shape`, scaled joint by joint to what limits of position, velocity and acceleration leave.
 
     middle: (n,), rad, where the middle of each joint's motion should be, as far as its size allows. share: of the

@@ -73,8 +73,7 @@ def test_an_sqlite_file_that_is_cut_is_refused_with_the_remedy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"compression": CompressionMode.STORAGE}, {"lz4_chunks": True}, {"compression": CompressionMode.FILE}],
+    "options", [{"compression": CompressionMode.STORAGE}, {"lz4_chunks": True}, {"compression": CompressionMode.FILE}]
 )
 @pytest.mark.parametrize("fraction", [0.4, 0.8])
 def test_a_truncated_compressed_recording_gives_what_is_before_the_end(tmp_path, fraction, options):
