@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
 
-from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.estimation import PayloadEstimator
+from panda_dynamics_ros import InertialParameters, PayloadEstimator
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
 
 AT = 2.5  # s, when something happens
