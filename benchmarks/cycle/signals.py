@@ -28,6 +28,17 @@ def _lost(r: Recording, rng: np.random.Generator) -> Recording:
     return _kept(r, np.flatnonzero(rng.random(len(r.stamp)) > 0.2))
 
 
+def _stopped(r: Recording, rng: np.random.Generator) -> Recording:
+    """No samples for 0.15 to 0.6 s about each pick and release, as while a driver waits for its gripper."""
+    seen = np.ones(len(r.stamp), bool)
+    for h in r.happenings:
+        if h.kind in ("pick", "handed over", "release"):
+            length = rng.uniform(0.15, 0.6)
+            first = h.begin - rng.uniform(0.1, 0.9) * length
+            seen[(r.stamp > first) & (r.stamp < first + length)] = False
+    return _kept(r, np.flatnonzero(seen))
+
+
 def _jitter(r: Recording, rng: np.random.Generator) -> Recording:
     late = r.stamp + np.abs(2e-3 * rng.standard_normal(len(r.stamp)))
     return replace(r, stamp=np.maximum.accumulate(late) + 1e-7 * np.arange(len(late)))
@@ -65,6 +76,7 @@ SIGNALS: dict[str, Signal] = {
     "50 Hz": _at(50.0),
     "30 Hz": _at(30.0),
     "20 % of the samples lost": _lost,
+    "no samples for up to 0.6 s about picks and releases": _stopped,
     "stamps some 2 ms late": _jitter,
     "torques in steps of 0.1 N m": lambda r, rng: replace(r, tau=np.round(r.tau / 0.1) * 0.1),
     "torques with white noise of 0.5 N m": _with_torque(lambda r, rng: 0.5 * rng.standard_normal(r.tau.shape)),
