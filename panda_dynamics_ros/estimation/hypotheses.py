@@ -402,18 +402,23 @@ class ChangeDetector:
         slot = family.start + int(np.argmax(self._age[family]))
         gap, self._after_gap = self._after_gap, None
         self._age[slot] = 0.0 if gap is None else PERIOD
-        self._priors[slot] = math.log(CHANGES * max(gap or 0.0, self._period[slot]))
+        # Of a gap: what has come may have gone again. Of a time t, these are the odds of an odd number of changes.
+        self._priors[slot] = math.log(math.tanh(CHANGES * max(gap or 0.0, self._period[slot])))
         self._is_long[slot] = gap is not None or slot >= self._brief
         self._onsets.start(slot, float(gap is not None))
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
-    def detect(self, state: GaussianState, still: float, present_lead: float | None = None) -> Change | None:
+    def detect(
+        self, state: GaussianState, still: float, present_lead: float | None = None, in_doubt: bool = False
+    ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any.
 
         still: s for which the arm has stood; infinite while something touches it.
+        in_doubt: whether what seems to be carried may be a push, which does not slip.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
         the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
+        self._may_slip = not in_doubt
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._brief :]
             ramps[ramps < still] = math.inf
@@ -525,7 +530,7 @@ class ChangeDetector:
         mass, before = slice(0, 1), slice(len(changed.mean) - PARAMETERS, len(changed.mean) - PARAMETERS + 1)
         (more,), variance, _ = changed.difference(mass, before)
         is_same = abs(more) < LIGHTEST or nothing_is_carried(abs(more), float(variance[0, 0]), SHIFTS) > 0.5
-        if is_same:
+        if is_same and self._may_slip:
             return replace(change, kind=SHIFT, state=changed.conditioned(mass, np.array([NOTHING]), before))
         return replace(change, kind=PICK if more > 0.0 else RELEASE)
 

@@ -179,7 +179,7 @@ class PayloadEstimator:
         self._restart_filters()
 
     def _restart_filters(self, stands: bool = False, gap: float = 0.0) -> None:
-        """Start the filters again, after a gap, s; what is known stays. stands: the arm does, and has in the gap."""
+        """Start the filters again, after a gap, s; what is known stays. stands: whether the arm does."""
         self.regression.restart(stands)
         self.residual = np.full(self.robot.n, math.nan)
         self._detector.restart(after_gap=gap, size=len(self._state.mean))
@@ -387,17 +387,17 @@ class PayloadEstimator:
         return end
 
     def _resume(self, stamp: float, q: FloatArray, dq: FloatArray, s: FloatArray) -> None:
-        """Go on after a gap: the payload is what it was, and the disturbance of an arm that has stood meanwhile."""
+        """Go on after a gap: the payload is what it was; the disturbance has changed as far as the arm has moved."""
         self._settle_pending()
-        gap, decay, speed = stamp - self._stamp, np.zeros(self.robot.n), math.sqrt(float(dq @ dq))
-        is_gap = 0.0 < gap < math.inf
-        stands = is_gap and max(self._clock.step(q, gap) / gap, speed / arm_model.FULL_SPEED) < arm_model.SLOW
-        if stands:
-            decay = self._noise.decay(arm_model.CREEP * gap, s)
+        gap, motion = stamp - self._stamp, math.inf
+        if is_gap := 0.0 < gap < math.inf:
+            motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
         else:
             self._clock.restart()
+        stands = is_gap and math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
+        if not stands or motion > arm_model.SLOW * gap:
             self._touch, self._flow_end = None, -math.inf
-        self._state = predict(self._state, decay, self._noise.std)
+        self._state = predict(self._state, self._noise.decay(motion, s), self._noise.std)
         self._unseen_since, self._resumed = self._stamp if is_gap else stamp, stamp
         self._restart_filters(stands, gap if is_gap else 0.0)
 
@@ -520,7 +520,7 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         still = math.inf if self._touch is not None else self._clock.still
-        change = self._detector.detect(self._state, still, lead)
+        change = self._detector.detect(self._state, still, lead, self._in_doubt)
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age

@@ -114,7 +114,7 @@ class ArmTerms:
         self.restart()
 
     def resume(self, q: FloatArray) -> None:
-        """Go on at q (n,), rad, after a gap: nobody knows the way of joints that have moved."""
+        """Go on at q (n,), rad, after a gap: where the arm has moved, nobody knows the way of its joints."""
         if not np.abs(q - self._before).max() < PRESLIDING:
             self.restart()
 
