@@ -168,6 +168,7 @@ class ErrorColumns:
         self.dry = np.where(dry == 0.0, DRY, dry)
         """(n,), N m: amplitude of the dry friction that the description has, or what is usual."""
         self._ratio = ratio * robot.residual.error_ratio
+        self._shared_ratio = float(self._ratio.mean())
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
         self._links = len(changes)  # none for an arm whose links weigh next to nothing
         self._tables = checks.read_only(np.array([*changes, _leaning(robot, 0), _leaning(robot, 1)]))
@@ -183,7 +184,7 @@ class ErrorColumns:
     @property
     def common_gain(self) -> tuple[int, float]:
         """Place of the common gain in phi, and its one sigma."""
-        return self.shared - 1, COMMON_GAIN * float(self._ratio.mean())
+        return self.shared - 1, COMMON_GAIN * self._shared_ratio
 
     def step(self, dt: float, sample: tuple[FloatArray, ...], arm: FloatArray, share: FloatArray) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one; infinite, and it starts the filters.
@@ -206,12 +207,12 @@ class ErrorColumns:
 
     def delay(self, phi: FloatArray) -> float:
         """s, by which the torques are behind the positions."""
-        return DELAY * float(self._ratio.mean()) * float(phi[self.shared - 2])
+        return DELAY * self._shared_ratio * float(phi[self.shared - 2])
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
         found: dict[str, Any] = {}
-        ratio, k = float(self._ratio.mean()), self.shared
+        ratio, k = self._shared_ratio, self.shared
         for suffix, values in (("", mean), ("_std", np.sqrt(np.maximum(variance, 0.0)))):
             own = values[k:].reshape(-1, OWN) * self._std * self._ratio[:, None]
             found |= {f"{name}{suffix}": own[:, place] for place, name in enumerate(TERMS)}

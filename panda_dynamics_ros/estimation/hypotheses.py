@@ -491,11 +491,14 @@ class ChangeDetector:
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected, self.passed, of_ramp = None, None, -math.inf
         for slots in filter(len, (seen[self._is_long[seen]], seen[~self._is_long[seen]])):
-            payload, touch = ([self._priors[k] + self._counted(k, kind)[0] for k in slots] for kind in (0, 1))
-            likeliest = int(slots[np.argmax(payload)])
-            of_any, of_none = np.logaddexp.reduce(payload), np.logaddexp.reduce([0.0, *touch])
-            if not over[likeliest] and not (self._is_long[likeliest] and of_any > of_none - CLEAR):
+            payload = [self._priors[k] + self._counted(k, 0)[0] for k in slots]
+            likeliest = int(slots[payload.index(max(payload))])
+            if not over[likeliest] and not self._is_long[likeliest]:
                 continue  # it counts at its last look
+            of_none = np.logaddexp.reduce([0.0, *(self._priors[k] + self._counted(k, 1)[0] for k in slots)])
+            of_any = np.logaddexp.reduce(payload)
+            if not over[likeliest] and of_any <= of_none - CLEAR:
+                continue
             change = self._payload_change(likeliest, state)
             if self._of_change(change) < -CLEAR:
                 continue

@@ -278,11 +278,11 @@ class PayloadEstimator:
         It is relative to the tare, and to the least of the past where that is probably less than nothing: then a part
         of the description is not mounted.
         """
-        (k, sigma), (base, empty) = self._gain, self._least(state)
+        (k, sigma), (base, empty) = self._gain, (least := self._least(state))
         may_miss = self._missing > 0.0 and base.start > 0
         is_missing = may_miss and empty < 0.5 and state.mean[base.start] < 0.0
         relative = [self._reference] if self._tared else [base] if is_missing else []
-        shown = self._with_base(state, place, slice(k, k + 1), *relative)
+        shown = self._with_base(state, place, slice(k, k + 1), *relative, least=least)
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
         np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
         if relative:
@@ -294,12 +294,14 @@ class PayloadEstimator:
             covariance += np.diag(self._nothing**2)
         return GaussianState(slope[0, 0] * payload, covariance)
 
-    def _with_base(self, state: GaussianState, *places: slice) -> GaussianState:
+    def _with_base(
+        self, state: GaussianState, *places: slice, least: tuple[slice, float] | None = None
+    ) -> GaussianState:
         """The state, given that the least payload of the past may be nothing; with `places`, these entries come first.
 
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
-        base, empty = self._least(state)
+        base, empty = least or self._least(state)
         is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
