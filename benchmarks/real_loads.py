@@ -101,9 +101,11 @@ def main() -> None:
     for path in options.parse_args().recordings:
         examine(path, loads, pushes)
     out = console()
-    out.print(table("Loads", ["recording", "g", "error, g", "95 %, g", "noticed after", "as", "over after"], loads))
-    columns = ["recording", "at, s", "N", "by the torques", "noticed after 4 N", "as", "over after"]
-    out.print(table("Pushes", columns, pushes))
+    if loads:
+        out.print(table("Loads", ["recording", "g", "error, g", "95 %, g", "noticed after", "as", "over after"], loads))
+    if pushes:
+        columns = ["recording", "at, s", "N", "by the torques", "noticed after 4 N", "as", "over after"]
+        out.print(table("Pushes", columns, pushes))
 
 
 if __name__ == "__main__":

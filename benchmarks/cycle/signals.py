@@ -10,6 +10,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from benchmarks.cycle.recordings import STEP, Recording
+from panda_dynamics_ros.dynamics.friction import presliding_states
 
 Signal = Callable[[Recording, np.random.Generator], Recording]
 
@@ -69,6 +70,11 @@ def _drift(r: Recording, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(0.4 * np.sin(2.0 * np.pi * r.stamp[:, None] / 90.0 + rng.uniform(0.0, 2.0 * np.pi, 7)))
 
 
+def _load_friction(r: Recording, rng: np.random.Generator) -> np.ndarray:
+    """Dry friction that grows with the joint's torque, as where torques are measured before the gears."""
+    return np.asarray(0.06 * np.abs(r.tau) * presliding_states(r.q)[0])
+
+
 SIGNALS: dict[str, Signal] = {
     "as recorded, 1 kHz": lambda r, rng: r,
     "250 Hz": _at(250.0),
@@ -85,6 +91,7 @@ SIGNALS: dict[str, Signal] = {
     ),
     "offsets that wander by 0.4 N m in 90 s": _with_torque(_drift),
     "torques 2 % too large": lambda r, rng: replace(r, tau=1.02 * r.tau),
+    "dry friction of 6 % of the torque more": _with_torque(_load_friction),
     "torques 10 ms late": _late(0.01),
     "torques 25 ms late": _late(0.025),
     "torques behind a low-pass of 20 Hz": _smoothed(20.0),
