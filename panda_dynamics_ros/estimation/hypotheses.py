@@ -316,6 +316,7 @@ class ChangeDetector:
     force: gives the covariance of `force_evidence` in the present posture.
 
     pending: the change that is looked at, from its detection until it has passed the filters; is_clear: if its kind is.
+    is_payload: probability that a pending contact is a change of the payload instead.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
@@ -363,7 +364,7 @@ class ChangeDetector:
         if after_gap is not None:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
-        self.is_clear = False
+        self.is_clear, self.is_payload = False, 0.0
         self.suspected: tuple[Change, float] | None = None
         self.passed: tuple[Change, float] | None = None
 
@@ -472,6 +473,7 @@ class ChangeDetector:
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
         self.pending, self.suspected, self.passed, self.is_clear = change, None, None, abs(lead) > CLEAR
+        self.is_payload = 1.0 / (1.0 + math.exp(min(-lead, 50.0)))
         return change
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
@@ -489,28 +491,24 @@ class ChangeDetector:
     def _suspect(self, alive: np.ndarray, state: GaussianState) -> Change | None:
         """Suspect the likeliest long change, and look a last time at all; the change, if it is clear by then."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
-        self.suspected, self.passed, of_ramp = None, None, -math.inf
-        for slots in filter(len, (seen[self._is_long[seen]], seen[~self._is_long[seen]])):
-            payload = [self._priors[k] + self._counted(k, 0)[0] for k in slots]
-            likeliest = int(slots[payload.index(max(payload))])
-            if not over[likeliest] and not self._is_long[likeliest]:
-                continue  # it counts at its last look
-            of_none = np.logaddexp.reduce([0.0, *(self._priors[k] + self._counted(k, 1)[0] for k in slots)])
-            of_any = np.logaddexp.reduce(payload)
-            if not over[likeliest] and of_any <= of_none - CLEAR:
-                continue
-            change = self._payload_change(likeliest, state)
-            if self._of_change(change) < -CLEAR:
-                continue
-            if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
-                self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
-                return change
-            found = change, float(np.exp(of_any - np.logaddexp.reduce([of_any, of_none, of_ramp])))
-            of_ramp = of_any  # it may have brought what a jump would have
-            if over[likeliest]:
-                self.passed = found
-            else:
-                self.suspected = found
+        self.suspected = self.passed = None
+        if (over[seen] | self._is_long[seen]).any():  # the others count at their last look
+            payload, touch = ({k: self._priors[k] + self._counted(k, kind)[0] for k in seen} for kind in (0, 1))
+            of_none = np.logaddexp.reduce([0.0, *touch.values()])
+            of_all = np.logaddexp.reduce([of_none, *payload.values()])
+            for slots in filter(len, (seen[self._is_long[seen]], seen[~self._is_long[seen]])):
+                likeliest = int(max(slots, key=payload.__getitem__))
+                of_any = np.logaddexp.reduce([payload[k] for k in slots])
+                if not over[likeliest] and not (self._is_long[likeliest] and of_any > of_all - CLEAR):
+                    continue
+                change = self._payload_change(likeliest, state)
+                if self._of_change(change) < -CLEAR:
+                    continue
+                if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
+                    self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
+                    return change
+                found = change, float(np.exp(of_any - of_all))
+                self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])
         if dropped.size:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)

@@ -247,7 +247,7 @@ class PayloadEstimator:
         """What `restore` needs to continue from here, in another process or on another day."""
         state, known = self._present, np.r_[THETA, self._phi.start : self._first]
         if not self._tared or self._least(state)[0].start >= self._first:  # else `restore` finds the same least again
-            state = self._with_base(state)
+            state = self._with_base(state, self._least(state))
         P = state.covariance[np.ix_(known, known)]  # rounding in `correct` is not symmetric
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
         payload = self.carried(self._present)
@@ -257,7 +257,7 @@ class PayloadEstimator:
     @property
     def arm_errors(self) -> ArmErrors:
         """What the arm's description has wrong, as learnt so far."""
-        state = self._with_base(self._present)
+        state = self._with_base(self._present, self._least(self._present))
         return self._errors.errors(state.mean[self._phi], state.variance[self._phi])
 
     @property
@@ -282,7 +282,7 @@ class PayloadEstimator:
         may_miss = self._missing > 0.0 and base.start > 0
         is_missing = may_miss and empty < 0.5 and state.mean[base.start] < 0.0
         relative = [self._reference] if self._tared else [base] if is_missing else []
-        shown = self._with_base(state, place, slice(k, k + 1), *relative, least=least)
+        shown = self._with_base(state, least, place, slice(k, k + 1), *relative)
         payload, slope = shown.mean[THETA], np.zeros((PARAMETERS, len(shown.mean)))
         np.fill_diagonal(slope, 1.0 - sigma * shown.mean[PARAMETERS])
         if relative:
@@ -294,14 +294,12 @@ class PayloadEstimator:
             covariance += np.diag(self._nothing**2)
         return GaussianState(slope[0, 0] * payload, covariance)
 
-    def _with_base(
-        self, state: GaussianState, *places: slice, least: tuple[slice, float] | None = None
-    ) -> GaussianState:
-        """The state, given that the least payload of the past may be nothing; with `places`, these entries come first.
+    def _with_base(self, state: GaussianState, least: tuple[slice, float], *places: slice) -> GaussianState:
+        """The state, given that the `_least` of the past may be nothing; with `places`, these entries come first.
 
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
-        base, empty = least or self._least(state)
+        base, empty = least
         is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
@@ -526,9 +524,10 @@ class PayloadEstimator:
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
-            # A contact, which the detector of contacts tells at once, waits until it is no payload any more.
-            waits = change.kind == CONTACT or not self._detector.is_clear
-            kind = change.kind if change.age >= (DECIDED if waits else RISE) else ""
+            # A contact, which the detector of contacts tells at once, waits until it is rather no payload any more.
+            waits, is_contact = not self._detector.is_clear, change.kind == CONTACT
+            late = hypotheses.PASSED if is_contact and self._detector.is_payload > 0.5 else DECIDED
+            kind = change.kind if change.age >= (late if waits or is_contact else RISE) else ""
             if kind and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= hypotheses.PASSED:
@@ -696,12 +695,16 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        if touch is None and not self._is_undecided and status != SETTLING:
+        contact = pending if pending is not None and pending.kind == CONTACT and touch is None else None
+        if touch is None and contact is None and not self._is_undecided and status != SETTLING:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
             state = self._state if self._in_doubt or pending is None else pending.state
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
+        elif contact is not None:  # or a change of the payload instead
+            changed = self._changed(self._detector.before(contact.age))
+            other, share = self.carried(changed).mean, self._detector.is_payload
         else:  # a touch, or a gap, may also hide a change
             unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
             may_have_changed = -math.expm1(-hypotheses.CHANGES * unseen)
