@@ -292,22 +292,13 @@ def closed_forms(p: dict[str, float]) -> dict[str, float]:
     beyond_2 = p["m3"] + wrist
     at_3 = p["YY4"] + 2 * RL4 * p["mZ4"] + RL4**2 * wrist
     return {
-        "XXR6": p["XX6"] - p["YY6"],
-        "XXR5": p["XX5"] + p["YY6"] - p["YY5"],
-        "ZZR5": p["ZZ5"] + p["YY6"],
-        "mYR5": p["mY5"] + p["mZ6"],
-        "XXR4": p["XX4"] + p["YY5"] - p["YY4"],
-        "ZZR4": p["ZZ4"] + p["YY5"],
-        "mYR4": p["mY4"] - p["mZ5"],
-        "XXR3": p["XX3"] + at_3 - p["YY3"],
-        "ZZR3": p["ZZ3"] + at_3,
-        "mYR3": p["mY3"] + p["mZ4"] + RL4 * wrist,
-        "XXR2": p["XX2"] - p["YY2"] - D3**2 * beyond_2,
-        "XZR2": p["XZ2"] - D3 * p["mZ3"],
-        "ZZR2": p["ZZ2"] + D3**2 * beyond_2,
-        "mXR2": p["mX2"] + D3 * beyond_2,
+        "XXR6": p["XX6"] - p["YY6"], "XXR5": p["XX5"] + p["YY6"] - p["YY5"], "ZZR5": p["ZZ5"] + p["YY6"],
+        "mYR5": p["mY5"] + p["mZ6"], "XXR4": p["XX4"] + p["YY5"] - p["YY4"], "ZZR4": p["ZZ4"] + p["YY5"],
+        "mYR4": p["mY4"] - p["mZ5"], "XXR3": p["XX3"] + at_3 - p["YY3"], "ZZR3": p["ZZ3"] + at_3,
+        "mYR3": p["mY3"] + p["mZ4"] + RL4 * wrist, "XXR2": p["XX2"] - p["YY2"] - D3**2 * beyond_2,
+        "XZR2": p["XZ2"] - D3 * p["mZ3"], "ZZR2": p["ZZ2"] + D3**2 * beyond_2, "mXR2": p["mX2"] + D3 * beyond_2,
         "ZZR1": p["ZZ1"] + p["YY2"] + p["YY3"] + D3**2 * beyond_2,
-    }
+    }  # fmt: skip
 
 
 def test_closed_forms_link_by_link(scemi, symbols):
