@@ -524,7 +524,7 @@ class PayloadEstimator:
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
-            # A contact, which the detector of contacts tells at once, waits until it is rather no payload any more.
+            # A contact, which the detector of contacts tells at once, waits while it is more probably a payload.
             waits, is_contact = not self._detector.is_clear, change.kind == CONTACT
             late = hypotheses.PASSED if is_contact and self._detector.is_payload > 0.5 else DECIDED
             kind = change.kind if change.age >= (late if waits or is_contact else RISE) else ""
