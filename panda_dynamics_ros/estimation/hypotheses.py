@@ -315,8 +315,8 @@ class ChangeDetector:
     errors: how many errors of the arm's model the filter's state has.
     force: gives the covariance of `force_evidence` in the present posture.
 
-    pending: the change that is looked at, from its detection until it has passed the filters; is_clear: if its kind is.
-    is_payload: probability that a pending contact is a change of the payload instead.
+    pending: the change that is looked at, from its detection until it has passed the filters.
+    lead: log odds that it is a change of the payload, and no contact.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
@@ -364,7 +364,7 @@ class ChangeDetector:
         if after_gap is not None:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
-        self.is_clear, self.is_payload = False, 0.0
+        self.lead = 0.0
         self.suspected: tuple[Change, float] | None = None
         self.passed: tuple[Change, float] | None = None
 
@@ -472,9 +472,16 @@ class ChangeDetector:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        self.pending, self.suspected, self.passed, self.is_clear = change, None, None, abs(lead) > CLEAR
-        self.is_payload = 1.0 / (1.0 + math.exp(min(-lead, 50.0)))
+        return self._look_at(change, lead)
+
+    def _look_at(self, change: Change, lead: float) -> Change:
+        self.pending, self.suspected, self.passed, self.lead = change, None, None, lead
         return change
+
+    @property
+    def is_payload(self) -> float:
+        """Probability that the pending change is one of the payload, and no contact."""
+        return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
@@ -505,8 +512,7 @@ class ChangeDetector:
                 if self._of_change(change) < -CLEAR:
                     continue
                 if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
-                    self.pending, self.suspected, self.passed, self.is_clear = change, None, None, True
-                    return change
+                    return self._look_at(change, float(of_any - of_none))
                 found = change, float(np.exp(of_any - of_all))
                 self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])

@@ -53,7 +53,7 @@ from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
-RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload has a size and is told; so is a contact, or what is unclear
+RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt has a size and is told; so is a contact, or a load
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
@@ -524,11 +524,13 @@ class PayloadEstimator:
         passed, event = self._detector.passed, None
         if change is not None:
             onset = self._stamp - change.age
-            # A contact, which the detector of contacts tells at once, waits while it is more probably a payload.
-            waits, is_contact = not self._detector.is_clear, change.kind == CONTACT
-            late = hypotheses.PASSED if is_contact and self._detector.is_payload > 0.5 else DECIDED
-            kind = change.kind if change.age >= (late if waits or is_contact else RISE) else ""
-            if kind and kind != self._told:
+            kind, lead = change.kind, self._detector.lead
+            late = min(RISE * max(2.0 * hypotheses.CLEAR / max(abs(lead), 1e-9), 1.0), hypotheses.PASSED)
+            if kind == CONTACT:  # in doubt it may be a payload, and the detector of contacts tells it at once
+                late = max(late, DECIDED) if lead < 0.0 else math.inf
+            elif kind == PICK and self._clock.still > 0.0:  # in doubt it is a load
+                late = min(late, DECIDED)
+            if change.age >= late and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
             if change.age >= hypotheses.PASSED:
                 self._adopt(change, onset)
@@ -574,7 +576,8 @@ class PayloadEstimator:
             self._state = self._remember(state, onset)
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_clear = change.kind != RELEASE or self._clock.still <= 0.0 or (is_past and not comes_slowly)
-            self._touch, self._last = None, _Happening(self._found, onset, self._found == LOAD or not is_clear)
+            in_doubt = self._found == LOAD or not is_clear or (change.kind == PICK and self._detector.lead < hypotheses.CLEAR)
+            self._touch, self._last = None, _Happening(self._found, onset, in_doubt)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
@@ -695,16 +698,16 @@ class PayloadEstimator:
             stamp=self._stamp, status=status, event=event,
             problem=self.validator.problem or self._plausibility.problem,
         )  # fmt: skip
-        contact = pending if pending is not None and pending.kind == CONTACT and touch is None else None
-        if touch is None and contact is None and not self._is_undecided and status != SETTLING:
+        if touch is None and pending is None and not self._is_undecided and status != SETTLING:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
             state = self._state if self._in_doubt or pending is None else pending.state
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
-        elif contact is not None:  # or a change of the payload instead
-            changed = self._changed(self._detector.before(contact.age))
-            other, share = self.carried(changed).mean, self._detector.is_payload
+        elif pending is not None and touch is None:  # or it is of the other kind
+            before, is_contact = self._detector.before(pending.age), pending.kind == CONTACT
+            other = self.carried(self._changed(before) if is_contact else before).mean
+            share = self._detector.is_payload if is_contact else 1.0 - self._detector.is_payload
         else:  # a touch, or a gap, may also hide a change
             unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
             may_have_changed = -math.expm1(-hypotheses.CHANGES * unseen)
