@@ -191,6 +191,11 @@ def log_bayes_factors(slots, L, v, chi, sizes, shares, settled, touches, sigma, 
             evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 
+def probability(log_odds: float) -> float:
+    """The probability that has these log odds."""
+    return 1.0 / (1.0 + math.exp(min(-log_odds, 50.0)))
+
+
 def force_evidence(L: FloatArray, v: FloatArray, force: FloatArray, settled: FloatArray) -> FloatArray:
     """Log Bayes factors (.., 3) of a force of each of `SIZES`, by L (.., n, n) and v (.., n) of jumps of the torques.
 
@@ -472,16 +477,8 @@ class ChangeDetector:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        return self._look_at(change, lead)
-
-    def _look_at(self, change: Change, lead: float) -> Change:
         self.pending, self.suspected, self.passed, self.lead = change, None, None, lead
         return change
-
-    @property
-    def is_payload(self) -> float:
-        """Probability that the pending change is one of the payload, and no contact."""
-        return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
@@ -512,7 +509,8 @@ class ChangeDetector:
                 if self._of_change(change) < -CLEAR:
                     continue
                 if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
-                    return self._look_at(change, float(of_any - of_none))
+                    self.pending, self.suspected, self.passed, self.lead = change, None, None, float(of_any - of_none)
+                    return change
                 found = change, float(np.exp(of_any - of_all))
                 self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])

@@ -53,7 +53,7 @@ from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
-RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt has a size and is told; so is a contact, or a load
+RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt is told; so is a contact, or a load
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
 GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
@@ -84,11 +84,6 @@ class _Touch:
     back: float = 0.0
     evidence: float = 0.0
     lead: float = -math.inf
-
-    @property
-    def probability(self) -> float:
-        """That the payload has changed instead."""
-        return 1.0 / (1.0 + math.exp(min(-self.lead, 50.0)))
 
 
 class _Row(NamedTuple):
@@ -575,9 +570,9 @@ class PayloadEstimator:
                 state = state.of(slice(0, len(state.mean) - PARAMETERS))
             self._state = self._remember(state, onset)
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
-            is_clear = change.kind != RELEASE or self._clock.still <= 0.0 or (is_past and not comes_slowly)
-            in_doubt = self._found == LOAD or not is_clear or (change.kind == PICK and self._detector.lead < hypotheses.CLEAR)
-            self._touch, self._last = None, _Happening(self._found, onset, in_doubt)
+            is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)
+            in_doubt = {RELEASE: not is_back, PICK: self._detector.lead < hypotheses.CLEAR}.get(change.kind, False)
+            self._touch, self._last = None, _Happening(self._found, onset, self._found == LOAD or in_doubt)
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
@@ -662,8 +657,7 @@ class PayloadEstimator:
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
         meanwhile = -math.expm1(-hypotheses.CHANGES * (self._stamp - touch.onset))  # prior probability of a change
-        odds = meanwhile * math.exp(min(payload + possible, 50.0))
-        self._return_to(before.mixed(loaded, odds / (1.0 + odds)))
+        self._return_to(before.mixed(loaded, hypotheses.probability(math.log(meanwhile) + payload + possible)))
         self._state.variance[self._d] += self._settled**2
         self._touch = None
         self._detector.restart(size=len(self._state.mean))
@@ -707,13 +701,13 @@ class PayloadEstimator:
         elif pending is not None and touch is None:  # or it is of the other kind
             before, is_contact = self._detector.before(pending.age), pending.kind == CONTACT
             other = self.carried(self._changed(before) if is_contact else before).mean
-            share = self._detector.is_payload if is_contact else 1.0 - self._detector.is_payload
+            share = hypotheses.probability(self._detector.lead if is_contact else -self._detector.lead)
         else:  # a touch, or a gap, may also hide a change
             unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
             may_have_changed = -math.expm1(-hypotheses.CHANGES * unseen)
             covariance = covariance + may_have_changed * np.diag(self.options.prior_std**2)
             if touch is not None:
-                other, share = self.carried(touch.loaded).mean, touch.probability
+                other, share = self.carried(touch.loaded).mean, hypotheses.probability(touch.lead)
         covariance = covariance + share * np.outer(estimate.vector - other, estimate.vector - other)
         flags = identifiable(estimate.vector, covariance, self.options)
         return replace(estimate, covariance=checks.read_only(covariance), identifiable=flags)
