@@ -57,9 +57,9 @@ SIZES = np.array([0.3, 1.0, 3.0])
 TOUCHES = np.array([3.0, 10.0, 30.0])  # one sigma of a contact's torques, in standard deviations of the residual
 SETTLED = 0.2  # by how much friction settles anew under a weight, one sigma, as a share of residual and dry friction
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
-EVIDENCE, CLEAR = 12.0, 3.0
+EVIDENCE, CLEAR, SURE = 12.0, 3.0, 6.0
 """Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour
-of fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look."""
+of fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look; no doubt."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
@@ -246,7 +246,7 @@ def nothing_is_carried(mass: float, variance: float, odds: float, missing: float
     log_ratio = -math.log(_INVERSE_SIZE) - 0.5 * (math.log(variance) + mass**2 / variance)
     x = mass / math.sqrt(2.0 * variance)  # no payload is below zero
     log_ratio -= math.log(max((1.0 - missing) * math.erfc(-x) + missing * math.erfc(x), 1e-300))
-    return 1.0 / (1.0 + math.exp(min(-log_ratio, 50.0)) / odds)
+    return probability(log_ratio + math.log(odds))
 
 
 def least_carried(state: GaussianState, first: int, missing: float = 0.0) -> tuple[slice, float]:
@@ -272,7 +272,7 @@ def are_the_same(difference: FloatArray, covariance: FloatArray, shares: FloatAr
     k, n = slice(0, MOMENTS), NOTHING**2 * np.eye(MOMENTS)
     D, S = difference[k] / shares[k], covariance[k, k] / np.outer(shares[k], shares[k]) + n
     misfit = 0.5 * float(D @ np.linalg.solve(S, D) + np.linalg.slogdet(S)[1])
-    return 1.0 / (1.0 + math.exp(min(misfit, 50.0)) * float(np.mean(SIZES ** -float(MOMENTS))) / odds)
+    return probability(math.log(odds / float(np.mean(SIZES ** -float(MOMENTS)))) - misfit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -518,16 +518,16 @@ class PayloadEstimator:
         change = self._detector.detect(self._state, still, lead, self._in_doubt)
         passed, event = self._detector.passed, None
         if change is not None:
-            onset = self._stamp - change.age
-            kind, lead = change.kind, self._detector.lead
-            late = min(RISE * max(2.0 * hypotheses.CLEAR / max(abs(lead), 1e-9), 1.0), hypotheses.PASSED)
+            kind, age, log_odds, onset = change.kind, change.age, self._detector.lead, self._stamp - change.age
+            # The less clear the kind is, the longer it is looked at.
+            is_due = age >= hypotheses.PASSED or (age >= RISE and age * abs(log_odds) >= RISE * hypotheses.SURE)
             if kind == CONTACT:  # in doubt it may be a payload, and the detector of contacts tells it at once
-                late = max(late, DECIDED) if lead < 0.0 else math.inf
+                is_due = is_due and age >= DECIDED and log_odds < 0.0
             elif kind == PICK and self._clock.still > 0.0:  # in doubt it is a load
-                late = min(late, DECIDED)
-            if change.age >= late and kind != self._told:
+                is_due = is_due or age >= DECIDED
+            if is_due and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
-            if change.age >= hypotheses.PASSED:
+            if age >= hypotheses.PASSED:
                 self._adopt(change, onset)
         elif passed is not None:  # never clear: what is likely of it stays
             self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
