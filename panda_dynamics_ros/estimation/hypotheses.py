@@ -576,13 +576,13 @@ class ChangeDetector:
         P, k = state.covariance, len(state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         possible = log_possibility(before, after, variances, self._max_mass, TOO_HEAVY)
-        past = state.past(self._pasts)
-        if not past or (least := state.mean[past[0].start]) > before:
+        base, empty = least_carried(state, self._pasts)
+        if (place := base.start) in (0, k):
             return possible
-        place = past[0].start
         variances += P[place, place] - 2.0 * P[[k, 0], place]
+        least, less = state.mean[place], TAKEN_OFF + (1.0 - TAKEN_OFF) * empty  # what seemed to be there may be nothing
         usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
-        return float(np.logaddexp(math.log(1.0 - TAKEN_OFF) + usual, math.log(TAKEN_OFF) + possible))
+        return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual, math.log(less) + possible))
 
 
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float, error: float) -> float:

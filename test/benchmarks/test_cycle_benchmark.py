@@ -159,14 +159,12 @@ def test_what_never_becomes_clear_stays_in_the_interval():
     assert abs(at_end.mass - r.happenings[2].payload.mass) < 3.0 * at_end.std[0]
 
 
-UNCLEAR = [(746, 2, "release"), (762, 6, "release"), (1085, 5, "contact"), (1113, -1, "contact")]
-
-
-@pytest.mark.parametrize(("seed", "place", "kind"), UNCLEAR)
-def test_what_is_unclear_is_not_told_as_another_and_in_the_interval(seed, place, kind):
-    """1.3 and 2 kg that are put down at rest look like pushes at first, and pushes in motion like objects."""
+@pytest.mark.parametrize(("seed", "place"), [(746, 2), (762, 6), (1002, -1), (1085, 5), (1113, -1), (3008, 3)])
+def test_what_is_unclear_is_not_told_as_another_and_in_the_interval(seed, place):
+    """Releases look like pushes at first, or leave less than seemed to be there before; pushes look like objects."""
     r = scenario(seed)
     h = r.happenings[place]
+    kind = {"pushed": "contact"}.get(h.kind, h.kind)
     found = [e for e in estimates(r, 0.0, h.end + 0.9) if e.stamp > h.begin]
     assert kinds(found) == [kind]
     since = h.begin if kind == "contact" else h.end + 0.15
