@@ -580,7 +580,7 @@ class ChangeDetector:
         if (place := base.start) in (0, k):
             return possible
         variances += P[place, place] - 2.0 * P[[k, 0], place]
-        least, less = state.mean[place], TAKEN_OFF + (1.0 - TAKEN_OFF) * empty  # what seemed to be there may be nothing
+        least, less = state.mean[place], TAKEN_OFF + (1.0 - TAKEN_OFF) * empty  # it may have come unnoticed
         usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
         return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual, math.log(less) + possible))
 
