@@ -59,7 +59,7 @@ SETTLED = 0.2  # by how much friction settles anew under a weight, one sigma, as
 CHANGES = 0.1  # 1/s, prior rate of changes of the payload, and of touches
 EVIDENCE, CLEAR, SURE = 12.0, 3.0, 6.0
 """Log Bayes factor against no change from which on there is one: by chance it exceeds 12 once in e^12 onsets, an hour
-of fifty a second, at most. Log Bayes factor between payload and contact, and log odds at the last look; no doubt."""
+of fifty a second, at most. Log Bayes factor between payload and contact, log odds at the last look, beyond doubt."""
 DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
@@ -431,8 +431,10 @@ class ChangeDetector:
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
-        change = self._clear_change(alive, state, present_lead)
-        return self._suspect(alive, state) if self.pending is None else change
+        found = self._clear_change(alive, state, present_lead) or self._suspect(alive, state)
+        if found is not None:
+            self.pending, self.lead, self.suspected, self.passed = *found, None, None
+        return self.pending
 
     def _compare(
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
@@ -446,8 +448,8 @@ class ChangeDetector:
             of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
             evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
 
-    def _clear_change(self, alive: np.ndarray, state: GaussianState, present_lead: float | None) -> Change | None:
-        """Note and return the change that is clear; see `detect`."""
+    def _clear_change(self, alive: np.ndarray, state: GaussianState, lead: float | None) -> tuple[Change, float] | None:
+        """The change that is clear, always one if one is pending, and its `lead`; see `detect`."""
         evidence = self._evidence[alive, :2]
         if self.pending is None and not (evidence > EVIDENCE).any():
             return None
@@ -455,7 +457,7 @@ class ChangeDetector:
         evidence[(alive >= self._sudden) & (alive < self._brief)] -= EVIDENCE
         slots = alive[np.argmax(evidence, axis=0)]
         of_slots = float(self._evidence[slots[0], 0] - self._evidence[slots[1], 1])
-        lead = of_slots if present_lead is None else present_lead
+        lead = of_slots if lead is None else lead
         if slots[1] >= self._sudden:  # the disturbance follows a touch that comes on slowly
             jumps = alive[alive < self._sudden]
             slots[1] = jumps[np.argmax(self._evidence[jumps, 1])]
@@ -477,8 +479,7 @@ class ChangeDetector:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        self.pending, self.suspected, self.passed, self.lead = change, None, None, lead
-        return change
+        return change, lead
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
@@ -492,8 +493,8 @@ class ChangeDetector:
         self._compare(of_one, L, v, np.zeros((1, 2)), least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState) -> Change | None:
-        """Suspect the likeliest long change, and look a last time at all; the change, if it is clear by then."""
+    def _suspect(self, alive: np.ndarray, state: GaussianState) -> tuple[Change, float] | None:
+        """Suspect the likeliest long change, and look a last time at all; what is clear by then, and its `lead`."""
         over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
         self.suspected = self.passed = None
         if (over[seen] | self._is_long[seen]).any():  # the others count at their last look
@@ -509,8 +510,7 @@ class ChangeDetector:
                 if self._of_change(change) < -CLEAR:
                     continue
                 if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
-                    self.pending, self.suspected, self.passed, self.lead = change, None, None, float(of_any - of_none)
-                    return change
+                    return change, float(of_any - of_none)
                 found = change, float(np.exp(of_any - of_all))
                 self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])

@@ -462,7 +462,7 @@ class PayloadEstimator:
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
-        flow_end = self._flow_end + 2.0 * hypotheses.PASSED  # it passes the filters, and counts for as long
+        flow_end = self._flow_end + 2.0 * hypotheses.PASSED  # a late release passes the filters, and has to stay
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
         elif self._last is not None and self._detector.pending is None and self._stamp < flow_end:
