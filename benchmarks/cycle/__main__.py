@@ -2,13 +2,14 @@
 """`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm.
 
 With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them; with
-`--random N` on N random scenarios, of arms, work and signals that nobody has chosen.
+`--random N` on N random scenarios, of arms, work and signals that nobody has chosen, pushed or `--guided` by hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 
@@ -125,9 +126,11 @@ def main() -> None:
     options.add_argument("--no-simple", action="store_true", help="the estimator only")
     options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
     options.add_argument("--random", type=int, metavar="N", help="so many random scenarios, and nothing else")
+    options.add_argument("--guided", action="store_true", help="of these: a hand guides the arm in place of the pushes")
     args = options.parse_args()
     if args.random:
-        weighed, watched = _parted(run_jobs(run_random, range(args.first, args.first + args.random), args.processes))
+        judged, seeds = partial(run_random, guided=args.guided), range(args.first, args.first + args.random)
+        weighed, watched = _parted(run_jobs(judged, seeds, args.processes))
         print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
         return
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY

@@ -2,7 +2,7 @@
 """Random work on random arms, reported by random signals: `scenario(seed)`.
 
 Objects of 0.12 to 2.5 kg come and go at once or within half a second, at rest or in motion, one on top of another or in
-its place; somebody pushes the arm with 6 to 30 N, in any direction, whether it holds something or not.
+its place; somebody pushes the arm with 6 to 30 N, in any direction, whether it holds something or not, or guides it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ UNUSUAL = ("dry friction of 6 % of the torque more", "torques 25 ms late", "torq
 NOTHING = InertialParameters.zero()
 
 
-def scenario(seed: int) -> Recording:
-    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it."""
+def scenario(seed: int, guided: bool = False) -> Recording:
+    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it.
+
+    guided: for seconds a hand guides the arm, with forces that turn, in place of the pushes.
+    """
     rng = np.random.default_rng([seed, 27])
     robot = pdr.load_robot(str(rng.choice(ROBOTS)))
     arm = drawn_arm(robot, rng, rng.uniform(0.5, 1.5))
     work, carried = Work(robot, rng), NOTHING
     while work.time < DURATION:
         work.share = rng.uniform(0.15, 0.8)
-        empty = carried.mass == 0.0
-        steps = (_go, _push, _pick, _pick_in_motion) if empty else (_go, _push, _put_down, _drop_in_motion, _swap, _add)
+        steps = (_pick, _pick_in_motion) if carried.mass == 0.0 else (_put_down, _drop_in_motion, _swap, _add)
+        steps = (_go, _guide if guided else _push, *steps)
         carried = steps[int(rng.integers(len(steps)))](work, carried)
     recording = work.recorded(f"scenario {seed}", arm, rng.uniform(0.05, 0.2), RESIDUAL * rng.uniform(0.5, 1.5))
     usual = [name for name in SIGNALS if name not in UNUSUAL]
@@ -75,6 +78,18 @@ def _push(work: Work, carried: InertialParameters) -> InertialParameters:
         work.rest(0.3 + duration + rng.uniform(0.5, 2.0))
     else:
         work.move(work.place(), least=0.8 + duration)
+    return carried
+
+
+def _guide(work: Work, carried: InertialParameters) -> InertialParameters:
+    rng, begin, duration = work.rng, work.time + 0.3, work.rng.uniform(3.0, 8.0)
+    strength = rng.uniform(4.0, 15.0)
+    work.push("pushed", np.zeros(3), begin, duration)
+    for at in np.arange(begin, begin + duration - 1.0, 0.5):  # linear from one force to the next
+        work.pushes.append((at, at + 1.0, 0.5, strength * rng.standard_normal(3)))
+    while work.time < begin + duration:
+        work.move(work.place(), least=1.5)
+    work.rest(rng.uniform(0.5, 2.0))
     return carried
 
 

@@ -123,9 +123,9 @@ def run(job: Job) -> list[Weighed | Watched]:
     return found
 
 
-def run_random(seed: int) -> list[Weighed | Watched]:
+def run_random(seed: int, guided: bool) -> list[Weighed | Watched]:
     """A random scenario, judged, in a worker process."""
-    recording = scenario(seed)
+    recording = scenario(seed, guided)
     weighed, watched = judge(recording, estimated(recording), None)
     return [*weighed, watched]
 

@@ -23,6 +23,10 @@ ESTIMATING = "estimating"
 STANDSTILL = "standing still, holding"
 UNDECIDED = "a weight or a steady push"
 TOUCHED = "something touches the arm"
+SMOOTHED = "smoothed"
+UNLOADED = "declared unloaded"
+SHORT = "too little motion"
+STOOD_STILL = "stood still"
 
 NORMAL_95 = 1.96  # standard deviations to either side of a mean that hold 95 % of a normal distribution
 LIGHTEST_PAYLOAD = 0.1  # kg: the error of an arm's model looks like a payload of up to about this mass
@@ -198,12 +202,6 @@ def _check_payload(covariance: FloatArray, name: str, mean: FloatArray, mean_nam
 def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:
     if not ((values > least) & (values < most)).all():
         raise ArgumentError(f"{name}: expected {least:g} to {most:g}, got {values.min():g} to {values.max():g}")
-
-
-SMOOTHED = "smoothed"
-UNLOADED = "declared unloaded"
-SHORT = "too little motion"
-STOOD_STILL = "stood still"
 
 
 @dataclass(frozen=True, eq=False)

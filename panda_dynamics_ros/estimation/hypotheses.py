@@ -26,8 +26,8 @@ has a probability, by its Bayes factor and the prior rate `CHANGES`, and the est
 without and with it. A ramp, which may take seconds, has its probability all the while. Picks that are too light are
 process noise of the payload (`unnoticed_variance`).
 
-The state keeps what was carried before the last change, and the least of all before: what is released leaves one of
-them, and what is picked up may be one. A release that leaves something else may go on, as where something is poured.
+The state keeps what was carried before the last change, and the least so far: what is released leaves one of them, and
+what is picked up may be one. A release that leaves something else may go on, as where something is poured.
 What slips or turns in the hand keeps its mass: such a change is no event, but the centre of mass is unknown again.
 """
 
@@ -281,6 +281,7 @@ class Change:
 
     kind: "pick", "release", "shift" or "contact".
     age, rise: s since its onset, and in which it comes on steadily.
+    reach: s since it may have begun, if it is of the other kind, too.
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
     """
 
@@ -288,6 +289,7 @@ class Change:
     age: float
     state: GaussianState
     rise: float
+    reach: float = 0.0
 
     def adopted(self, payload_std: FloatArray, first: int, missing: float = 0.0) -> tuple[GaussianState, bool]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
@@ -321,6 +323,7 @@ class ChangeDetector:
     force: gives the covariance of `force_evidence` in the present posture.
 
     pending: the change that is looked at, from its detection until it has passed the filters.
+    shown: s for which it has not turned from a payload to a contact, or back.
     lead: log odds that it is a change of the payload, and no contact.
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
@@ -369,7 +372,7 @@ class ChangeDetector:
         if after_gap is not None:  # age of the regression's filters, up to which they have been followed
             self._followed = 0.0
         self.pending: Change | None = None
-        self.lead = 0.0
+        self.lead, self._turned = 0.0, -math.inf
         self.suspected: tuple[Change, float] | None = None
         self.passed: tuple[Change, float] | None = None
 
@@ -433,6 +436,9 @@ class ChangeDetector:
         self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
         found = self._clear_change(alive, state, present_lead) or self._suspect(alive, state)
         if found is not None:
+            if self.pending is not None and (self.pending.kind == CONTACT) != (found[0].kind == CONTACT):
+                self._turned = self._followed  # as a hand does, and a weight does not
+            self.shown = self._followed - self._turned
             self.pending, self.lead, self.suspected, self.passed = *found, None, None
         return self.pending
 
@@ -472,14 +478,14 @@ class ChangeDetector:
         if possibility < -CLEAR:
             lead -= CLEAR
         if self.pending is not None:
-            is_touch = lead < CLEAR if self.pending.kind == CONTACT else clear[1] and lead < -CLEAR
+            is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
             is_touch = lead < 0.0
         else:
             return None
         if is_touch:  # the payload is what it was before
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
-        return change, lead
+        return replace(change, reach=float(self._age[slots].max())), lead
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:
         """Log Bayes factors of a payload, and of a contact, that have come in any course of time, against no change.
@@ -510,7 +516,7 @@ class ChangeDetector:
                 if self._of_change(change) < -CLEAR:
                     continue
                 if over[likeliest] and likeliest < self._brief and of_any - of_none > CLEAR:
-                    return change, float(of_any - of_none)
+                    return replace(change, reach=change.age), float(of_any - of_none)
                 found = change, float(np.exp(of_any - of_all))
                 self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
         dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])

@@ -55,7 +55,6 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
 RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt is told; so is a contact, or a load
 MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
-GOING = 0.5  # of the largest chi square of a change, below which it goes again, and was no payload
 CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
 
 
@@ -162,7 +161,7 @@ class PayloadEstimator:
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
         self._flow_end = -math.inf
-        self._since_fade = self._largest = self.delay = 0.0
+        self._since_fade = self.delay = 0.0
         self._last: _Happening | None = None
         self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
@@ -383,7 +382,7 @@ class PayloadEstimator:
 
     def _resume(self, stamp: float, q: FloatArray, dq: FloatArray, s: FloatArray) -> None:
         """Go on after a gap: the payload is what it was; the disturbance has changed as far as the arm has moved."""
-        self._settle_pending()
+        self.final_state()
         gap, motion = stamp - self._stamp, math.inf
         if is_gap := 0.0 < gap < math.inf:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
@@ -398,16 +397,12 @@ class PayloadEstimator:
 
     def final_state(self) -> GaussianState:
         """The state after the last sample; a change that is pending counts as it looks now."""
-        self._settle_pending()
-        return self._state
-
-    def _settle_pending(self) -> None:
-        """Take the pending change as it looks now."""
         if (pending := self._detector.pending) is not None:
             self._adopt(pending, self._stamp - pending.age)
         else:
             self._state = self._present
         self._detector.restart()
+        return self._state
 
     def _update(self, q: FloatArray, dq: FloatArray, s: FloatArray, step: float) -> None:
         """One step of the filter, and what follows from it."""
@@ -449,16 +444,10 @@ class PayloadEstimator:
         self._detector.follow(filter_step, self.regression, state, corrected)
         self._q = q
         pending, lead = self._detector.pending, None
-        if pending is None:
-            self._largest = 0.0
-            if touch is None and self._stamp >= self._flow_end:
-                self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
-        else:
-            before = self._detector.before(pending.age)
-            lead, size = self._lead(row, before), row.surprise(before, noise.std)
-            self._largest = max(self._largest, size)
-            if size < GOING * self._largest:  # its last torques may look like a light payload
-                lead = min(lead, 0.0)
+        if pending is not None:
+            lead = self._lead(row, self._detector.before(pending.reach))
+        elif touch is None and self._stamp >= self._flow_end:
+            self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
         event = self._changes(motion, lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
@@ -519,15 +508,17 @@ class PayloadEstimator:
         passed, event = self._detector.passed, None
         if change is not None:
             kind, age, log_odds, onset = change.kind, change.age, self._detector.lead, self._stamp - change.age
-            # The less clear the kind is, the longer it is looked at.
-            is_due = age >= hypotheses.PASSED or (age >= RISE and age * abs(log_odds) >= RISE * hypotheses.SURE)
+            # The less clear the kind is, the longer it is looked at; what has had another kind, as long as a touch.
+            seen = min(age, self._detector.shown)
+            least = RISE * hypotheses.SURE if seen == age else hypotheses.PASSED * hypotheses.CLEAR
+            is_due = seen >= hypotheses.PASSED or (seen >= RISE and seen * abs(log_odds) >= least)
             if kind == CONTACT:  # in doubt it may be a payload, and the detector of contacts tells it at once
-                is_due = is_due and age >= DECIDED and log_odds < 0.0
+                is_due, seen = is_due and age >= DECIDED and log_odds < 0.0, age
             elif kind == PICK and self._clock.still > 0.0:  # in doubt it is a load
                 is_due = is_due or age >= DECIDED
             if is_due and kind != self._told:
                 self._told, event = kind, self._event(kind, onset)
-            if age >= hypotheses.PASSED:
+            if seen >= hypotheses.PASSED:
                 self._adopt(change, onset)
         elif passed is not None:  # never clear: what is likely of it stays
             self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
@@ -585,13 +576,14 @@ class PayloadEstimator:
         del self.changes[(len(state.mean) - self._first) // PARAMETERS :]
 
     def _remember(self, state: GaussianState, onset: float) -> GaussianState:
-        """The state after a change, whose past payloads are the least and the last one; all, and `changes`, if kept."""
+        """The state after a change, with the least payload so far and the last one; all, and `changes`, if kept."""
         if self.keeps_past:
             onset = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
             return state
-        first, size = self._first, len(state.mean)
-        return state.of(slice(0, first), *state.past(first)[:1], slice(size - PARAMETERS, size))
+        first, others, last = self._first, state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
+        is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))
+        return state.of(slice(0, first), *([THETA] if is_least else others[:1]), last)
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)

@@ -168,7 +168,11 @@ def published_estimate(
     # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
     covariance = covariance.copy()
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
-    vector = (body or ConsistentBody()).nearest(mean, covariance) if mean.any() else mean  # before the first sample
+    vector = mean
+    if mean.any():  # before the first sample it is nothing
+        vector = (body or ConsistentBody()).nearest(mean, covariance)
+        misfit = vector - mean  # Birge's ratio: where no body has what the torques show, they are not known so well
+        covariance *= max(1.0, float(misfit @ np.linalg.solve(covariance, misfit)) / PARAMETERS)
     # The body weighs no more than the heaviest, if need be at less density.
     share = min(1.0, options.max_mass / max(vector[0], LEAST_MASS))
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2

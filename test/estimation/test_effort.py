@@ -90,13 +90,9 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
     ],
 )
 def test_an_effort_that_does_not_fit_is_named(panda, recording, said, is_really, words):
-    effort = recording.tau if is_really == "measured" else efforts(is_really, panda, recording)
-    if is_really == "current":
-        effort = recording.tau / 8.0
-    robot = arm_of(said)
-    if said == "current":
-        robot = replace(robot, motor_constants=np.full(7, 8.0))
-    assert words in estimate_of(robot, recording, effort).problem
+    effort = efforts(is_really, panda, recording) if is_really == "without_gravity" else recording.tau
+    constant = 8.0 if is_really == "current" else 1.0
+    assert words in estimate_of(arm_of(said), recording, effort / constant).problem
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,14 @@ def test_no_more_than_the_most_is_published(panda, motion):
     np.testing.assert_allclose(other, one)
 
 
+def test_what_no_body_has_is_known_less_well():
+    """A centre of mass 0.3 m off the flange, and an inertia about the flange that has it within 0.1 m."""
+    mean = np.array([1.0, 0.1, -0.075, 0.3, 0.006, 0.0, 0.0, 0.006, 0.0, 0.002])
+    estimate = published_estimate(mean, 1e-4 * np.eye(10), EstimatorOptions(), None, stamp=0.0, status="")
+    off = estimate.vector - mean
+    assert off @ np.linalg.solve(estimate.covariance, off) == pytest.approx(10.0)
+
+
 @pytest.mark.parametrize("words", ["box 0.1 0.06 0.2", "cylinder 0.04 0.15", "sphere 0.06"])
 def test_a_known_shape_gives_the_inertia(panda, motion, words):
     shape = Shape.of(words)

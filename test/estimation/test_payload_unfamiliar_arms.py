@@ -101,6 +101,18 @@ def test_a_load_that_comes_slowly_is_learnt_and_not_doubled(panda, seed):
     assert estimates[-1].std[0] < 0.1
 
 
+@pytest.mark.parametrize("seed", [5, 7])
+def test_what_comes_unnoticed_after_the_first_release_is_not_taken_for_nothing(panda, seed):
+    """The release leaves an empty hand; that the hand is empty says nothing of what is carried later."""
+    motion, com = sinusoids(16.0, rate=200.0), np.array([0.02, 0.0, 0.06])
+    tool, load = (InertialParameters(mass, com, 1e-4 * np.eye(3)) for mass in (0.4, 0.25))
+    share = np.clip(motion.stamp - 9.0, 0.0, 1.0)[:, None]
+    tau = (1.0 - share) * carried(panda, motion, 0.0, 5.0, tool) + share * torques(panda, motion, load)
+    _, estimates = followed(panda, motion, tau + coloured(panda, motion.stamp, np.random.default_rng(seed)))
+    assert kinds(estimates) == ["release"]
+    assert all(abs(each.mass - load.mass) < 4.0 * each.std[0] for each in estimates if each.stamp > 10.5)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
     """Neither what was carried before the push nor what may have come with it explains the torque afterwards."""

@@ -224,13 +224,10 @@ def refused(text: str | bytes, folder: Path, kind: type[Exception] = RobotDescri
 
 @pytest.mark.parametrize(
     ("old", "new", "nearest"),
-    [
-        # Sigma = tr(I)/2 1 - I is diag(-0.049, 0.05, 0.05); with 0 for the first, I' = tr(Sigma') 1 - Sigma'.
-        ('ixx="0.001"', 'ixx="0.1"', [0.1, 0.05, 0.05]),
-        ('<mass value="1.0"/>', '<mass value="0"/>', [0.0, 0.0, 0.0]),
-    ],
+    [('ixx="0.001"', 'ixx="0.1"', [0.1, 0.05, 0.05]), ('<mass value="1.0"/>', '<mass value="0"/>', [0.0, 0.0, 0.0])],
 )
 def test_the_nearest_body_that_can_exist_is_taken(tmp_path, old, new, nearest):
+    """Sigma = tr(I)/2 1 - I is diag(-0.049, 0.05, 0.05); with 0 for the first, I' = tr(Sigma') 1 - Sigma'."""
     (tmp_path / "arm.urdf").write_text(GOOD.replace(old, new))
     with pytest.warns(UserWarning, match=r"^link b: no distribution of mass has this body; its (second|inertia)"):
         body = pdr.load_robot(tmp_path / "arm.urdf").links[0]
