@@ -478,7 +478,7 @@ class ChangeDetector:
         if possibility < -CLEAR:
             lead -= CLEAR
         if self.pending is not None:
-            is_touch = lead < (CLEAR if self.pending.kind == CONTACT else -CLEAR)
+            is_touch = lead < (-CLEAR if self.pending.kind != CONTACT and self._turned == -math.inf else CLEAR)
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
             is_touch = lead < 0.0
         else:
