@@ -25,8 +25,7 @@ UNDECIDED = "a weight or a steady push"
 TOUCHED = "something touches the arm"
 SMOOTHED = "smoothed"
 UNLOADED = "declared unloaded"
-SHORT = "too little motion"
-STOOD_STILL = "stood still"
+SHORT, STOOD_STILL = "too little motion", "stood still"
 
 NORMAL_95 = 1.96  # standard deviations to either side of a mean that hold 95 % of a normal distribution
 LIGHTEST_PAYLOAD = 0.1  # kg: the error of an arm's model looks like a payload of up to about this mass

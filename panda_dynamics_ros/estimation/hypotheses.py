@@ -418,23 +418,23 @@ class ChangeDetector:
         self._X[:, :, slot] = self._L[slot] = self._v[slot] = self._chi[slot] = 0.0
 
     def detect(
-        self, state: GaussianState, still: float, present_lead: float | None = None, in_doubt: bool = False
+        self, state: GaussianState, still: float, lead: float | None = None, in_doubt: bool = False, told: str = ""
     ) -> Change | None:  # fmt: skip
         """The change that the evidence is clear about, if any.
 
         still: s for which the arm has stood; infinite while something touches it.
-        in_doubt: whether what seems to be carried may be a push, which does not slip.
+        in_doubt: whether what seems to be carried may be a push, which does not slip. told: what was announced of it.
         Once there is one it is `pending`, and its onset follows the evidence. The present torques decide its kind, not
-        the way in which they rose: `present_lead`, evidence of a payload less that of a contact (`present_evidence`).
+        the way in which they rose: `lead`, evidence of a payload less that of a contact (`present_evidence`).
         """
-        self._may_slip = not in_doubt
+        self._may_slip, self._told = not in_doubt, told
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._brief :]
             ramps[ramps < still] = math.inf
         alive = np.flatnonzero(self._age < math.inf)
         self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
         self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
-        found = self._clear_change(alive, state, present_lead) or self._suspect(alive, state)
+        found = self._clear_change(alive, state, lead) or self._suspect(alive, state)
         if found is not None:
             if self.pending is not None and (self.pending.kind == CONTACT) != (found[0].kind == CONTACT):
                 self._turned = self._followed  # as a hand does, and a weight does not
@@ -478,7 +478,8 @@ class ChangeDetector:
         if possibility < -CLEAR:
             lead -= CLEAR
         if self.pending is not None:
-            is_touch = lead < (-CLEAR if self.pending.kind != CONTACT and self._turned == -math.inf else CLEAR)
+            is_told, has_turned = CONTACT in (self.pending.kind, self._told), self._turned > -math.inf
+            is_touch = lead < (CLEAR if is_told else 0.0 if has_turned else -CLEAR)
         elif (clear[0] and lead > CLEAR) or (clear[1] and lead < -CLEAR):
             is_touch = lead < 0.0
         else:

@@ -504,7 +504,7 @@ class PayloadEstimator:
         if self._detector.pending is None:
             self._told = ""
         still = math.inf if self._touch is not None else self._clock.still
-        change = self._detector.detect(self._state, still, lead, self._in_doubt)
+        change = self._detector.detect(self._state, still, lead, self._in_doubt, self._told)
         passed, event = self._detector.passed, None
         if change is not None:
             kind, age, log_odds, onset = change.kind, change.age, self._detector.lead, self._stamp - change.age
