@@ -281,7 +281,7 @@ class Change:
 
     kind: "pick", "release", "shift" or "contact".
     age, rise: s since its onset, and in which it comes on steadily.
-    reach: s since it may have begun, if it is of the other kind, too.
+    reach: s since the earlier of two onsets: its own, and that of the best change of the other kind.
     state: the filter's state with the jump included, and the payload before it as the last ten entries.
     """
 

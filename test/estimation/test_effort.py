@@ -90,9 +90,8 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
     ],
 )
 def test_an_effort_that_does_not_fit_is_named(panda, recording, said, is_really, words):
-    effort = efforts(is_really, panda, recording) if is_really == "without_gravity" else recording.tau
-    constant = 8.0 if is_really == "current" else 1.0
-    assert words in estimate_of(arm_of(said), recording, effort / constant).problem
+    effort = {"without_gravity": efforts("without_gravity", panda, recording), "current": recording.tau / 8.0}
+    assert words in estimate_of(arm_of(said), recording, effort.get(is_really, recording.tau)).problem
 
 
 @pytest.mark.parametrize(
@@ -113,5 +112,4 @@ def test_what_does_not_fit_together_is_refused(given, words):
 def test_a_robot_file_keeps_it(tmp_path):
     robot = arm_of("current")
     read = pdr.load_robot(pdr.write_robot(robot, tmp_path / "arm.yaml"))
-    assert (read.effort, list(read.motor_constants)) == ("current", list(CONSTANTS))
-    assert list(read.rotor_inertia) == list(ROTORS)
+    assert (read.effort, [*read.motor_constants], [*read.rotor_inertia]) == ("current", [*CONSTANTS], [*ROTORS])
