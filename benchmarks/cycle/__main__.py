@@ -2,7 +2,7 @@
 """`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm.
 
 With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them; with
-`--random N` on N random scenarios, of arms, work and signals that nobody has chosen, pushed or `--guided` by hand.
+`--random N` on N random scenarios, of arms, work and signals that nobody has chosen.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
+from benchmarks.cycle.random_work import HANDS
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
 from benchmarks.cycle.signals import SIGNALS
 from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_random, run_signals
@@ -126,10 +127,10 @@ def main() -> None:
     options.add_argument("--no-simple", action="store_true", help="the estimator only")
     options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
     options.add_argument("--random", type=int, metavar="N", help="so many random scenarios, and nothing else")
-    options.add_argument("--guided", action="store_true", help="of these: a hand guides the arm in place of the pushes")
+    options.add_argument("--hand", default="pushes", choices=HANDS, help="of these: what touches the arm")
     args = options.parse_args()
     if args.random:
-        judged, seeds = partial(run_random, guided=args.guided), range(args.first, args.first + args.random)
+        judged, seeds = partial(run_random, hand=args.hand), range(args.first, args.first + args.random)
         weighed, watched = _parted(run_jobs(judged, seeds, args.processes))
         print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
         return

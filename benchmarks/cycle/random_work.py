@@ -2,7 +2,7 @@
 """Random work on random arms, reported by random signals: `scenario(seed)`.
 
 Objects of 0.12 to 2.5 kg come and go at once or within half a second, at rest or in motion, one on top of another or in
-its place; somebody pushes the arm with 6 to 30 N, in any direction, whether it holds something or not, or guides it.
+its place. Meanwhile, whether the arm holds something or not, one of `HANDS` is at it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,8 @@ UNUSUAL = ("dry friction of 6 % of the torque more", "torques 25 ms late", "torq
 NOTHING = InertialParameters.zero()
 
 
-def scenario(seed: int, guided: bool = False) -> Recording:
-    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it.
-
-    guided: for seconds a hand guides the arm, with forces that turn, in place of the pushes.
-    """
+def scenario(seed: int, hand: str = "pushes") -> Recording:
+    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it; hand: one of `HANDS`."""
     rng = np.random.default_rng([seed, 27])
     robot = pdr.load_robot(str(rng.choice(ROBOTS)))
     arm = drawn_arm(robot, rng, rng.uniform(0.5, 1.5))
@@ -33,7 +30,7 @@ def scenario(seed: int, guided: bool = False) -> Recording:
     while work.time < DURATION:
         work.share = rng.uniform(0.15, 0.8)
         steps = (_pick, _pick_in_motion) if carried.mass == 0.0 else (_put_down, _drop_in_motion, _swap, _add)
-        steps = (_go, _guide if guided else _push, *steps)
+        steps = (_go, HANDS[hand], *steps)
         carried = steps[int(rng.integers(len(steps)))](work, carried)
     recording = work.recorded(f"scenario {seed}", arm, rng.uniform(0.05, 0.2), RESIDUAL * rng.uniform(0.5, 1.5))
     usual = [name for name in SIGNALS if name not in UNUSUAL]
@@ -71,6 +68,7 @@ def _go(work: Work, carried: InertialParameters) -> InertialParameters:
 
 
 def _push(work: Work, carried: InertialParameters) -> InertialParameters:
+    """Somebody pushes the arm, in any direction."""
     rng = work.rng
     force, duration = rng.uniform(6.0, 30.0) * _direction(rng), float(rng.choice([0.3, 1.0, 3.0]))
     work.push("pushed", force, work.time + 0.3, duration, float(rng.choice([0.02, 0.1, 0.3])))
@@ -82,6 +80,7 @@ def _push(work: Work, carried: InertialParameters) -> InertialParameters:
 
 
 def _guide(work: Work, carried: InertialParameters) -> InertialParameters:
+    """Somebody guides the arm, with forces that turn."""
     rng, begin, duration = work.rng, work.time + 0.3, work.rng.uniform(3.0, 8.0)
     strength = rng.uniform(4.0, 15.0)
     work.push("pushed", np.zeros(3), begin, duration)
@@ -89,6 +88,25 @@ def _guide(work: Work, carried: InertialParameters) -> InertialParameters:
         work.pushes.append((at, at + 1.0, 0.5, strength * rng.standard_normal(3)))
     while work.time < begin + duration:
         work.move(work.place(), least=1.5)
+    work.rest(rng.uniform(0.5, 2.0))
+    return carried
+
+
+def _press(work: Work, carried: InertialParameters) -> InertialParameters:
+    """The arm presses on something, mostly from above, and half of the times moves along it, with friction."""
+    rng, begin, duration, start = work.rng, work.time + 0.3, work.rng.uniform(3.0, 10.0), work.q
+    force, rise = rng.uniform(5.0, 25.0), float(rng.choice([0.1, 0.3, 1.0]))
+    normal = np.array([0.0, 0.0, 1.0]) if rng.random() < 0.7 else _direction(rng)
+    work.push("pushed", force * normal, begin, duration, rise)
+    if rng.random() < 0.5:
+        work.rest(0.3 + duration)
+    else:
+        friction = rng.uniform(0.1, 0.5) * force
+        for at in np.arange(begin, begin + duration - 1.0, 0.5):
+            along = np.cross(normal, _direction(rng))
+            work.pushes.append((at, at + 1.0, 0.5, friction * along / np.linalg.norm(along)))
+        while work.time < begin + duration:
+            work.move(start + 0.1 * rng.standard_normal(7), least=1.0)
     work.rest(rng.uniform(0.5, 2.0))
     return carried
 
@@ -125,3 +143,7 @@ def _add(work: Work, carried: InertialParameters) -> InertialParameters:
     if carried.mass > HEAVIEST - 0.2:
         return _go(work, carried)
     return _at_rest(work, "pick", carried + thing(work.rng, HEAVIEST - carried.mass), 0.03)
+
+
+HANDS = {"pushes": _push, "guides": _guide, "presses": _press}
+"""By name: forces of 6 to 30 N for at most 3 s, those of a hand for 3 to 8 s, those of a table for 3 to 10 s."""

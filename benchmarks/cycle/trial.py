@@ -123,9 +123,9 @@ def run(job: Job) -> list[Weighed | Watched]:
     return found
 
 
-def run_random(seed: int, guided: bool) -> list[Weighed | Watched]:
+def run_random(seed: int, hand: str) -> list[Weighed | Watched]:
     """A random scenario, judged, in a worker process."""
-    recording = scenario(seed, guided)
+    recording = scenario(seed, hand)
     weighed, watched = judge(recording, estimated(recording), None)
     return [*weighed, watched]
 

@@ -291,12 +291,12 @@ class Change:
     rise: float
     reach: float = 0.0
 
-    def adopted(self, payload_std: FloatArray, first: int, missing: float = 0.0) -> tuple[GaussianState, bool]:
+    def adopted(self, payload_std: FloatArray, first: int, missing: float = 0.0) -> tuple[GaussianState, float]:
         """The state to go on from after a change of the payload, with the payload before it as the last ten entries.
 
         The payload may be one of the past again, which begin at `first` in the state: what was carried before a pick is
-        what its release leaves. All answers count by their probability. The second result: whether it is rather one of
-        the past, or nothing, than something new.
+        what its release leaves. All answers count by their probability. The second result: the probability that it is
+        something new, neither one of the past nor nothing.
         """
         state, past, is_release = self.state.copy(), self.state.past(first), self.kind == RELEASE
         shares, (base, empty) = payload_std / payload_std[0], least_carried(state, first, missing)
@@ -309,7 +309,7 @@ class Change:
             if other == base:  # an empty hand is told by its mass
                 same = max(same, empty * nothing_is_carried(state.mean[0], state.covariance[0, 0], EMPTY_ODDS))
             state, new = state.mixed(state.conditioned(THETA, NOTHING * shares, other), same), new * (1.0 - same)
-        return state, new < 0.5
+        return state, new
 
 
 class ChangeDetector:
@@ -474,7 +474,7 @@ class ChangeDetector:
         change = self._payload_change(int(slots[0]), state)
         possibility = self._of_change(change)  # what was carried may have been estimated too low
         clear = payload + possibility > EVIDENCE, touch > EVIDENCE
-        lead += possibility + self._return(change)
+        lead += self._of_change(change, self.leaves_known(change))
         if possibility < -CLEAR:
             lead -= CLEAR
         if self.pending is not None:
@@ -559,49 +559,53 @@ class ChangeDetector:
         changed = GaussianState(state.mean + effect @ jump, state.covariance + effect @ covariance @ effect.T)
         return Change(CONTACT, float(self._age[slot]), changed, float(self._rise[slot]))
 
-    def _return(self, change: Change) -> float:
-        """Log Bayes factor of a release that, with even odds, leaves what was carried before, against any release."""
+    def leaves_known(self, change: Change) -> float:
+        """Log Bayes factor of a release that, by `EMPTY_ODDS`, leaves what was carried before, against any release."""
         if change.kind != RELEASE:
             return 0.0
-        differences = (change.state.difference(THETA, past)[:2] for past in change.state.past(self._pasts))
-        same = max((are_the_same(*each, self._shares, 1.0) for each in differences), default=0.5)
-        return -math.log(max(2.0 * (1.0 - same), 1e-9))
+        _, new = change.adopted(self._payload_std, self._pasts)
+        return -math.log(max((1.0 + EMPTY_ODDS) * new, 1e-9))
 
-    def _of_change(self, change: Change) -> float:
+    def _of_change(self, change: Change, known: float = 0.0) -> float:
         """`possibility` of a change; only what is carried can shift."""
         state, k = change.state, -PARAMETERS
         if change.kind != SHIFT:
-            return self.possibility(state)
+            return self.possibility(state, known)
         nothing = nothing_is_carried(state.mean[k], state.covariance[k, k], START_ODDS)
         return math.log(max(SHIFTS * (1.0 - nothing), 1e-300))
 
-    def possibility(self, state: GaussianState) -> float:
+    def possibility(self, state: GaussianState, known: float = 0.0) -> float:
         """Log probability that a payload, the last ten entries of a state, has become its present one.
 
         What is left is the least that was carried before, and more; seldom less. See `log_possibility`.
+        known: log Bayes factor that it is one that was known, which can be said only of what is usual.
         """
         P, k = state.covariance, len(state.mean) - PARAMETERS
         before, after, variances = state.mean[k], state.mean[0], np.array([P[k, k], P[0, 0]])
         possible = log_possibility(before, after, variances, self._max_mass, TOO_HEAVY)
         base, empty = least_carried(state, self._pasts)
         if (place := base.start) in (0, k):
-            return possible
+            return possible + known
         variances += P[place, place] - 2.0 * P[[k, 0], place]
         least, less = state.mean[place], TAKEN_OFF + (1.0 - TAKEN_OFF) * empty  # it may have come unnoticed
         usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
-        return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual, math.log(less) + possible))
+        return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual + known, math.log(less) + possible))
+
+
+def log_existence(mass: float, variance: float, max_mass: float, error: float) -> float:
+    """Log probability that a mass, kg, is neither negative nor above `max_mass`; error: 1 sigma, beside `variance`."""
+    scale = math.sqrt(2.0 * (max(variance, 0.0) + error**2))
+    return math.log(max(0.25 * math.erfc(-mass / scale) * math.erfc((mass - max_mass) / scale), 1e-300))
 
 
 def log_possibility(before: float, after: float, variances: FloatArray, max_mass: float, error: float) -> float:
-    """Log probability that what is there after a change of the mass is neither negative nor above `max_mass`.
+    """`log_existence` of what is there after a change of the mass and, of a release, before.
 
-    Of a release, that something was there before, too. Masses in kg, with their `variances` (2,), and the `error` of
-    what they are believed to be, one sigma. It is -inf of a change below `LIGHTEST`.
+    Masses in kg, with their `variances` (2,). It is -inf of a change below `LIGHTEST`.
     """
-    jump, scale = after - before, math.sqrt(2.0 * (max(variances[1], 0.0) + error**2))
-    if abs(jump) < LIGHTEST:
+    if abs(after - before) < LIGHTEST:
         return -math.inf
-    possible = 0.25 * math.erfc(-after / scale) * math.erfc((after - max_mass) / scale)
-    if jump < 0.0:
-        possible *= 1.0 - nothing_is_carried(before, max(variances[0], 0.0), START_ODDS)
-    return math.log(max(possible, 1e-300))
+    possible = log_existence(after, variances[1], max_mass, error)
+    if after > before:
+        return possible
+    return possible + math.log(max(1.0 - nothing_is_carried(before, max(variances[0], 0.0), START_ODDS), 1e-300))

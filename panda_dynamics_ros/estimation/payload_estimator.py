@@ -54,18 +54,22 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
 RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt is told; so is a contact, or a load
-MOVED, PUSH = 0.3, 0.6  # s of motion that tell a weight from a push; one sigma until then, as a share of the jump
+PUSH = 0.6  # one sigma while a weight may be a push, as a share of the jump
 CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
 
 
 @dataclass
 class _Happening:
-    """The last change of the payload that was adopted, whether it may be a steady push, and s of motion since."""
+    """The last change of the payload that was adopted.
+
+    untouched: the state without it, while it may be a steady push. evidence: log Bayes factor of a payload against a
+    push, of the motion since.
+    """
 
     kind: str
     onset: float
-    in_doubt: bool = False
-    moved: float = 0.0
+    untouched: GaussianState | None = None
+    evidence: float = 0.0
     gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
 
@@ -416,6 +420,8 @@ class PayloadEstimator:
             noise.enter(filtered[:, UNEXPLAINED].copy())
         A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._present.mean[THETA]), noise.share)
         decay, std, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._touch
+        if (last := self._last) is not None and last.untouched is not None:
+            last.untouched = predict(last.untouched, decay, std)
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / arm_model.TOUCH_TIME)), arm_model.TOUCH * std
@@ -448,14 +454,16 @@ class PayloadEstimator:
             lead = self._lead(row, self._detector.before(pending.reach))
         elif touch is None and self._stamp >= self._flow_end:
             self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
-        event = self._changes(motion, lead)
+        event = self._changes(lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
         flow_end = self._flow_end + 2.0 * hypotheses.PASSED  # a late release passes the filters, and has to stay
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
-        elif self._last is not None and self._detector.pending is None and self._stamp < flow_end:
-            event = self._look_at_flow(self._last, dt) or event
+        elif last is not None and last is self._last and self._detector.pending is None:
+            event = self._look_at_doubt(last, row, motion) or event
+            if self._stamp < flow_end and last is self._last:
+                event = self._look_at_flow(last, dt) or event
         self.residual = y - Y @ self._present.mean[THETA]
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
@@ -496,15 +504,12 @@ class PayloadEstimator:
         payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
         return payload - contact
 
-    def _changes(self, motion: float, lead: float | None) -> ChangeEvent | None:
+    def _changes(self, lead: float | None) -> ChangeEvent | None:
         """What has happened, as an event to announce."""
-        last = self._last
-        if last is not None:
-            last.moved += motion
         if self._detector.pending is None:
             self._told = ""
         still = math.inf if self._touch is not None else self._clock.still
-        change = self._detector.detect(self._state, still, lead, self._in_doubt, self._told)
+        change = self._detector.detect(self._state, still, lead, self._untouched is not None, self._told)
         passed, event = self._detector.passed, None
         if change is not None:
             kind, age, log_odds, onset = change.kind, change.age, self._detector.lead, self._stamp - change.age
@@ -524,9 +529,6 @@ class PayloadEstimator:
             self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
             if passed[1] > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
-        if change is None and last is not None and self._in_doubt and last.moved > MOVED:
-            last.in_doubt = False  # it moves with the arm, as a weight does
-            event = ChangeEvent(self._stamp, PICK, last.onset) if last.kind == LOAD else event
         return event
 
     def _event(self, kind: str, onset: float) -> ChangeEvent | None:
@@ -544,8 +546,12 @@ class PayloadEstimator:
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
                 self._touch = _Touch(onset, before, self._changed(before))
+        elif (untouched := self._untouched) is not None and self._brings_back(change):
+            self._return_to(untouched, self._settled)  # what seemed to be released: a push has ended
+            self._touch, self._last, self._flow_end = None, None, -math.inf
         else:
-            state, is_past = self._adopted(change)
+            state, new = self._adopted(change)
+            is_past = new < 0.5  # of a release, or nothing
             before = self._detector.before(change.age, self._noise.std)
             present, jump, prior = self._changed(before), change.state, self.options.prior_std
             # Hausman's test: the present torques alone are as right if it did not come at once, only less certain.
@@ -557,32 +563,78 @@ class PayloadEstimator:
                 self._return_to(before)
                 self._flow_end = self._stamp + FLOW
                 state, _ = self._adopted(replace(change, state=present))
-            if self._in_doubt and not self.keeps_past:  # one push may have become another
-                state = state.of(slice(0, len(state.mean) - PARAMETERS))
-            self._state = self._remember(state, onset)
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)
-            in_doubt = {RELEASE: not is_back, PICK: self._detector.lead < hypotheses.CLEAR}.get(change.kind, False)
-            self._touch, self._last = None, _Happening(self._found, onset, self._found == LOAD or in_doubt)
+            is_unclear = self._detector.lead < hypotheses.CLEAR
+            in_doubt = {RELEASE: is_unclear or not is_back, PICK: is_unclear}.get(change.kind, False)
+            self._go_on(state, onset, before, self._found == LOAD or in_doubt)
+            self._touch = None
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
-    def _adopted(self, change: Change) -> tuple[GaussianState, bool]:
+    def _brings_back(self, change: Change) -> bool:
+        """Whether a pick, after a release that is in doubt, is of what was carried before that."""
+        end = len(change.state.mean) - PARAMETERS
+        is_pick = change.kind == PICK and not self.keeps_past
+        return is_pick and self._same(change.state, slice(end - PARAMETERS, end)) > 0.5
+
+    def _same(self, state: GaussianState, place: slice) -> float:
+        """Probability, by even odds, that the payload of a state is that at a place of it."""
+        difference, covariance, _ = state.difference(THETA, place)
+        prior = self.options.prior_std
+        return hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
+
+    def _look_at_doubt(self, last: _Happening, row: _Row, motion: float) -> ChangeEvent | None:
+        """Decide by motion whether what has come is a weight or a steady push, and return the event of that."""
+        if (before := last.untouched) is None:
+            return None
+        lead = self._lead(row, before)  # of what may be about to be told as a contact, too
+        last.evidence += min(max(lead, -hypotheses.SURE), hypotheses.SURE) * motion / hypotheses.PASSED
+        mass, variance, max_mass = self._state.mean[0], self._state.covariance[0, 0], self.options.max_mass
+        exists = hypotheses.log_existence(mass, variance, max_mass, hypotheses.TOO_HEAVY)
+        flows = self._stamp < self._flow_end
+        if min(last.evidence, 0.0 if flows else exists) < -hypotheses.CLEAR:  # a push: go on from the state before it
+            has_gone = row.surprise(before, self._settled) < self._consistent
+            self._touch = None if has_gone else _Touch(last.onset, before, self._changed(before))
+            self._last, self._flow_end = None, -math.inf
+            self._return_to(before, self._settled if has_gone else arm_model.TOUCH * self._noise.std)
+            self._detector.restart(size=len(before.mean))
+            return None if has_gone else self._event(CONTACT, last.onset)
+        if last.evidence < hypotheses.CLEAR:
+            return None
+        last.untouched = None
+        if not self.keeps_past:
+            self._state = self._with_least(self._state)
+            self._detector.restart(size=len(self._state.mean))
+        return ChangeEvent(self._stamp, PICK, last.onset) if last.kind == LOAD else None
+
+    def _adopted(self, change: Change) -> tuple[GaussianState, float]:
         return change.adopted(self.options.prior_std, self._phi.stop, self._missing)
 
-    def _return_to(self, state: GaussianState) -> None:
-        """Go on from an earlier state: what has changed since then has not."""
+    def _return_to(self, state: GaussianState, std: FloatArray | float = 0.0) -> None:
+        """Go on from an earlier state: what has changed since then has not, but the disturbance, by `std` (n,)."""
         self._state = state.copy()
+        self._state.variance[self._d] += std**2
         del self.changes[(len(state.mean) - self._first) // PARAMETERS :]
 
-    def _remember(self, state: GaussianState, onset: float) -> GaussianState:
-        """The state after a change, with the least payload so far and the last one; all, and `changes`, if kept."""
+    def _go_on(self, state: GaussianState, onset: float, before: GaussianState, in_doubt: bool) -> None:
+        """Go on from the state after a change of the payload; `before` has not changed.
+
+        It has the payload before as its last ten entries, and the least so far; all of them, and `changes`, if kept.
+        """
         if self.keeps_past:
-            onset = max(onset, self._resumed)  # what has changed in a gap did so there
-            self.changes.append((onset, max(self.motion_s - (self._stamp - onset), 0.0)))  # at most so much was motion
-            return state
+            since = max(onset, self._resumed)  # what has changed in a gap did so there
+            self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
+        if (untouched := self._untouched) is not None:  # one push may have become another
+            before, end = untouched, len(state.mean) - PARAMETERS
+            state = state if self.keeps_past else state.of(slice(0, end))
+        self._last = _Happening(self._found, onset, before if in_doubt else None)
+        self._state = state if self.keeps_past else self._with_least(state)
+
+    def _with_least(self, state: GaussianState) -> GaussianState:
+        """The state without payloads of the past but the least, which may be the present one, and the last one."""
         first, others, last = self._first, state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
-        is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))
+        is_least = self._untouched is None and all(state.mean[0] < state.mean[each.start] for each in (*others, last))
         return state.of(slice(0, first), *([THETA] if is_least else others[:1]), last)
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
@@ -594,15 +646,15 @@ class PayloadEstimator:
         return self._reference.stop if self._tared else self._phi.stop
 
     @property
-    def _in_doubt(self) -> bool:
-        """Whether what was last adopted may be a weight or a steady push."""
-        return self._last is not None and self._last.in_doubt
+    def _untouched(self) -> GaussianState | None:
+        """The state without what was last adopted, while that may be a weight or a steady push."""
+        return None if self._last is None else self._last.untouched
 
     @property
     def _is_undecided(self) -> bool:
         """Whether what has come, or is coming, may be a weight or a steady push."""
         is_told = self._detector.pending is not None and self._found != CONTACT
-        return self._found == LOAD if is_told else self._in_doubt
+        return self._found == LOAD if is_told else self._untouched is not None
 
     def _changed(self, before: GaussianState) -> GaussianState:
         """What the present torques show if the payload has become any other since a state."""
@@ -614,29 +666,32 @@ class PayloadEstimator:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
         now = self._changed(touch.untouched)
-        if row.surprise(touch.loaded, 0.0) > self._consistent:  # if the payload has changed, it has just now
-            touch.loaded, touch.evidence = now, 0.0
+        more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
+        change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, hypotheses.AT_ONCE)
+        known = min(self._detector.leaves_known(change), 0.0)  # a hand that takes over a load lifts it by its weight
+        possible = self._detector.possibility(now, known)
+        is_possible = abs(more) > 2.0 * std and possible > -hypotheses.CLEAR
+        lead = self._lead(row, touch.untouched) if is_possible else -math.inf
+        if not is_possible or row.surprise(touch.loaded, 0.0) > self._consistent:
+            # If the payload has changed, it has just now, beside the touch.
+            touch.loaded, touch.evidence = now, math.log(hypotheses.CHANGES * hypotheses.PASSED)
         else:
             touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-        more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
-        is_possible = abs(more) > 2.0 * std and self._detector.possibility(now) > -hypotheses.CLEAR
-        touch.lead = self._lead(row, touch.untouched) if is_possible else -math.inf
-        touch.evidence = touch.evidence + touch.lead * dt / hypotheses.PASSED if is_possible else 0.0
+            touch.evidence += lead * dt / hypotheses.PASSED
+        touch.lead = lead + possible
         if self._detector.pending is not None:
             return None
         if touch.back >= hypotheses.PASSED:
             self._return_untouched(touch, row)
             return None
-        if touch.evidence < hypotheses.CLEAR:
+        if touch.evidence + possible < hypotheses.CLEAR:
             return None
-        change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, hypotheses.AT_ONCE)
         state, _ = self._adopted(change)
         if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
             return None  # the hand has let go of what it lifted
         self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
-        self._state = self._remember(state, touch.onset)
         event = self._event(change.kind, touch.onset)
-        self._last = _Happening(self._found, touch.onset, self._found == LOAD)
+        self._go_on(state, touch.onset, touch.untouched, True)
         # Who guides the arm may go on doing so; what shows the payload is of the last half second.
         self._touch = _Touch(self._stamp - hypotheses.PASSED, self._state, self._changed(self._state))
         self._detector.restart(size=len(self._state.mean))
@@ -649,17 +704,15 @@ class PayloadEstimator:
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
         meanwhile = -math.expm1(-hypotheses.CHANGES * (self._stamp - touch.onset))  # prior probability of a change
-        self._return_to(before.mixed(loaded, hypotheses.probability(math.log(meanwhile) + payload + possible)))
-        self._state.variance[self._d] += self._settled**2
+        share = hypotheses.probability(math.log(meanwhile) + payload + possible)
+        self._return_to(before.mixed(loaded, share), self._settled)
         self._touch = None
         self._detector.restart(size=len(self._state.mean))
 
     def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
         """End a change that came on gradually, and has gone again, and return the event of that."""
-        prior, past = self.options.prior_std, slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
-        difference, covariance, _ = self._state.difference(THETA, past)
-        same = hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
-        doubt = math.exp(-hypotheses.CLEAR)
+        past = slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
+        same, doubt = self._same(self._state, past), math.exp(-hypotheses.CLEAR)
         last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
         if last.gone < hypotheses.PASSED:
             return None
@@ -688,7 +741,7 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
         if self._is_undecided:
-            state = self._state if self._in_doubt or pending is None else pending.state
+            state = self._state if self._untouched is not None or pending is None else pending.state
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
         elif pending is not None and touch is None:  # or it is of the other kind
             before, is_contact = self._detector.before(pending.age), pending.kind == CONTACT

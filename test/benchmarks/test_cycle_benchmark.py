@@ -174,7 +174,7 @@ def test_what_is_unclear_is_not_told_as_another_and_in_the_interval(seed, place)
 @pytest.mark.parametrize("seed", [157, 178])
 def test_a_hand_that_guides_the_arm_is_no_pick(seed):
     """Its force turns: what looks like a weight for some tenths of a second has looked like a push before."""
-    r = scenario(seed, guided=True)
+    r = scenario(seed, "guides")
     guide = next(h for h in r.happenings if h.kind == "pushed")
     assert set(kinds([e for e in estimates(r, 0.0, guide.end) if e.stamp > guide.begin])) == {"contact"}
 
@@ -233,7 +233,7 @@ def test_a_drawn_push_has_its_size_and_rises_and_falls(panda, rng):
 
 def test_random_work_keeps_to_the_arm(panda):
     """Postures within the limits at any speed, as much as 2.8 kg, and pushes whose torques are in the measured ones."""
-    for r in (scenario(0), scenario(1), scenario(2, guided=True)):
+    for r in (scenario(0), scenario(1), scenario(2, "guides")):
         assert ((r.q > r.robot.limits.lower) & (r.q < r.robot.limits.upper)).all()
         assert (np.abs(r.dq) < r.robot.limits.velocity).all()
         assert 0.0 <= r.truth[:, 0].max() <= 2.8

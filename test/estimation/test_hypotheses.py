@@ -152,12 +152,12 @@ def test_what_was_carried_before_a_first_pick_is_nothing_where_that_is_clear(rng
     assert place == slice(size, size + 10)
     assert probability == pytest.approx(empty, rel=1e-9)
     expected = whole.conditioned(place, least) if empty > 1.0 - np.exp(-hypotheses.CLEAR) else whole
-    found, is_past = change.adopted(PAYLOAD_STD, size)
+    found, new = change.adopted(PAYLOAD_STD, size)
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
     assert {0.0: empty > 0.99, 0.2: 0.5 < empty < 0.95, 0.5: empty < 1e-6}[before]
     assert hypotheses.least_carried(whole.of(slice(0, size)), size)[1] == 0.0, "nothing has changed"
-    assert not is_past, "what is picked up is new"
+    assert new == 1.0, "what is picked up is new"
 
 
 @pytest.mark.parametrize("off", [0.0, 0.05, 0.5])
@@ -174,7 +174,7 @@ def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng
     mean[THETA] = hand + off * PAYLOAD_STD / PAYLOAD_STD[0]
     mean[size:] = 2.0 * hand
     change, whole = a_change("release", mean, P)
-    found, is_past = change.adopted(PAYLOAD_STD, first)
+    found, new = change.adopted(PAYLOAD_STD, first)
     T, shares = np.eye(10, size + 10) - np.eye(10, size + 10, first), PAYLOAD_STD / PAYLOAD_STD[0]
     difference, covariance = ((T @ whole.mean) / shares)[:4], T @ whole.covariance @ T.T / np.outer(shares, shares)
     density = multivariate_normal(difference, covariance[:4, :4] + hypotheses.NOTHING**2 * np.eye(4)).pdf(np.zeros(4))
@@ -184,7 +184,7 @@ def test_a_release_leaves_what_was_carried_before_the_pick_or_something_else(rng
     # That the hand is nothing, seven of its standard deviations away, has the probability 1e-8.
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-4, atol=1e-6)
-    assert is_past == (off < 0.1)
+    assert new == pytest.approx(1.0 - same, rel=1e-3, abs=1e-9)
     assert {0.0: same > 0.99, 0.05: same > 0.5, 0.5: same < 1e-6}[off]
 
 
@@ -200,7 +200,7 @@ def test_a_release_that_leaves_an_empty_hand_is_told_by_the_mass(rng):
             mean[place] = hand
         mean[1], mean[size] = 0.1, hand + 1.0
         change, _ = a_change("release", mean, P)
-        adopted[hand] = change.adopted(PAYLOAD_STD, first)[1]
+        adopted[hand] = change.adopted(PAYLOAD_STD, first)[1] < 0.5
     assert adopted == {0.0: True, 0.7: False}
 
 
