@@ -9,9 +9,10 @@ from motion import IDEAL, kinds, lifting
 
 import panda_dynamics_ros as pdr
 from benchmarks.contact import drawn, push_gain, pushed
-from benchmarks.cycle.methods import Rows
+from benchmarks.cycle.methods import Rows, estimated
 from benchmarks.cycle.random_work import scenario
 from benchmarks.cycle.recordings import PULL, Arm, Recording, Work, cycles, drawn_arm, object_of, steady, undeclared
+from benchmarks.cycle.trial import judge
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import PayloadEstimate
@@ -189,6 +190,13 @@ def test_what_comes_within_some_tenths_of_a_second_is_not_taken_for_a_jump(seed)
     assert abs(found[-1].mass - pick.payload.mass) < 3.0 * found[-1].std[0] < 1.0
 
 
+@pytest.mark.parametrize("seed", [458, 531, 536])
+def test_what_presses_from_below_is_not_confidently_wrong(seed):
+    """What is released cannot be, comes again, or moves as no weight does: up to 8 sigmas, were it not taken back."""
+    r = scenario(seed, "presses")
+    assert judge(r, estimated(r), None)[1].worst < 4.0
+
+
 def test_a_push_that_presses_straight_down_leaves_nothing():
     """For three seconds it may be a load; what its end leaves is what was carried before, which no other force does."""
     r = scenario(3084)
@@ -233,7 +241,7 @@ def test_a_drawn_push_has_its_size_and_rises_and_falls(panda, rng):
 
 def test_random_work_keeps_to_the_arm(panda):
     """Postures within the limits at any speed, as much as 2.8 kg, and pushes whose torques are in the measured ones."""
-    for r in (scenario(0), scenario(1), scenario(2, "guides")):
+    for r in (scenario(0), scenario(1), scenario(2, "guides"), scenario(3, "presses")):
         assert ((r.q > r.robot.limits.lower) & (r.q < r.robot.limits.upper)).all()
         assert (np.abs(r.dq) < r.robot.limits.velocity).all()
         assert 0.0 <= r.truth[:, 0].max() <= 2.8

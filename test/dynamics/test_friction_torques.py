@@ -54,10 +54,7 @@ def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng):
 
 
 def test_memory_takes_the_place_of_the_sign(panda, rng):
-    """(coulomb + stribeck e^-(dq/vs)^2) s; the other terms are functions of the velocity.
-
-    At constant velocity s is tanh(dq / transition).
-    """
+    """(coulomb + stribeck e^-(dq/vs)^2) s, s being tanh(dq / transition) at constant velocity; the rest follows dq."""
     stribeck, vs = np.linspace(0.0, 0.6, 7), np.linspace(0.1, 0.4, 7)
     friction = replace(
         panda.friction,
