@@ -123,7 +123,7 @@ def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_handed_over_during_a_touch_is_weighed(panda, seed):
-    """A hand is on an arm that stands while an object comes; it explains any torque, so that the interval holds both."""
+    """A hand is on a standing arm while an object comes; it explains any torque, so that the interval holds both."""
     t, stop = np.arange(0.0, 10.0, 0.005), 4.0
     way = sinusoids_at(np.where(t < stop, t - 0.5 * np.maximum(t - stop + 1.0, 0.0) ** 2, stop - 0.5))
     speed = np.clip(stop - t, 0.0, 1.0)[:, None]  # of the way: it slows down within a second

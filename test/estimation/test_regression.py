@@ -72,7 +72,7 @@ def test_payload_torque_is_explained_without_acceleration(panda, rate):
 
 
 def test_an_onset_is_filters_that_start_there(panda):
-    """The torque of what is picked up at t0, through both poles from zero; half of another payload comes a bit later."""
+    """The torque of what is picked up at t0, through both poles from zero; half of another comes a bit later."""
     motion, onsets = sinusoids(2.0), (1200, 1350)
     rows, regression = terms_of(panda, motion, np.zeros_like(motion.q)), MomentumRegression(panda.n, 3.0)
     slots, exact = OnsetRegressors(panda.n, 4), torques(panda, motion, PAYLOAD) - torques(panda, motion)
