@@ -92,11 +92,9 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     place_joints(tables[0], q, frames)
     for k in range(last):
         momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
-        for i in range(n):
-            momentum[i, k], bias[i, k] = p[i], torque[i]
+        momentum[:, k], bias[:, k] = p, torque
     for i in range(n):
-        for k in range(3):
-            momentum[i, last + k] = 0.0
+        momentum[i, last : last + 3] = 0.0
         bias[i, last] = std[i, 1] * dry[i] * s[i]
         bias[i, last + 1] = std[i, 2] * dq[i]
         steady = friction_of_joint(published[i], dq[i], math.tanh(dq[i] / published[i, 3]))
@@ -113,14 +111,11 @@ def error_columns(second, arm, std, ratio, share, A):
     n, shared = A.shape[0], A.shape[1] - OWN
     delay = shared - 2
     for i in range(n):
-        for k in range(delay):
-            A[i, k] = second[i, k]
+        A[i, :delay] = second[i, :delay]
         A[i, delay], A[i, delay + 1] = -DELAY * arm[1, i], COMMON_GAIN * arm[0, i]
         A[i, shared] = std[i, 0]
-        for k in range(4):
-            A[i, shared + 1 + k] = second[i, delay + k]
-        for k in range(A.shape[1]):
-            A[i, k] *= ratio[i] * share[i]
+        A[i, shared + 1 :] = second[i, delay : delay + 4]
+        A[i] *= ratio[i] * share[i]
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,10 +118,8 @@ def expected_noise(table, q, sigma, w, dt, density, M, noise):
     n, c = q.shape[0], VELOCITY_NOISE**2 * w**3 * 0.25 * dt * math.exp(-w * dt)
     mass_matrix_of_one(table, q, M)
     for i in range(n):
-        h = 0.0
-        for j in range(n):
-            h += M[i, j] * M[i, j]
-        noise[i] = (arm_model.WHITE * arm_model.DISTURBANCE * sigma[i]) ** 2 + 0.25 * w * density[i] + c * h
+        white = arm_model.WHITE * arm_model.DISTURBANCE * sigma[i]
+        noise[i] = white**2 + 0.25 * w * density[i] + c * (M[i] ** 2).sum()
 
 
 CLOCK = np.dtype([
@@ -337,8 +335,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
-        for i in range(n):
-            bias[0, i] = rows.bias[k, i, ARM]
+        bias[0] = rows.bias[k, :, ARM]
         clock.age = arm_model.follow_density(bias, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
             clock.settled, clock.untouched, watch.density[:] = 0, 0, 0.0

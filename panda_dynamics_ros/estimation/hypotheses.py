@@ -124,11 +124,9 @@ def fits_and_penalties(L, v, variance, fits, penalties):
     the leading block of the factor.
     """
     n, fit, penalty = variance.shape[0], 0.0, 0.0
-    first, A, x = v.shape[0] - n, np.empty((n, n)), np.empty(n)
+    first = v.shape[0] - n
+    A, x = L[first:, first:].copy(), v[first:].copy()
     for i in range(n):
-        x[i] = v[first + i]
-        for k in range(n):
-            A[i, k] = L[first + i, first + k]
         A[i, i] += 1.0 / variance[i]
     factorise(A)
     forward(A, x)
@@ -141,12 +139,8 @@ def fits_and_penalties(L, v, variance, fits, penalties):
 @compiled
 def log_mean_exp(terms):
     """log of the mean of exp(terms)."""
-    largest, total = terms[0], 0.0
-    for term in terms:
-        largest = max(largest, term)
-    for term in terms:
-        total += math.exp(term - largest)
-    return largest + math.log(total / terms.shape[0])
+    largest = terms.max()
+    return largest + math.log(np.exp(terms - largest).mean())
 
 
 @compiled
@@ -164,10 +158,7 @@ def log_bayes_factors(slots, L, v, chi, sizes, shares, settled, touches, sigma, 
         if 0.5 * chi[slot, 0] < least[slot]:
             continue
         for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
-            for k in range(MOMENTS):
-                variance[k] = (sizes[s] * shares[k]) ** 2
-            for i in range(n):
-                variance[MOMENTS + i] = settled[i] ** 2
+            variance[:MOMENTS], variance[MOMENTS:] = (sizes[s] * shares[:MOMENTS]) ** 2, settled**2
             fits_and_penalties(L[slot], v[slot], variance, fits, penalties)
             of_payload[s] = fits[last] - penalties[last]
             if s == sizes.shape[0] - 1 and fits[last] < least[slot]:
@@ -175,18 +166,15 @@ def log_bayes_factors(slots, L, v, chi, sizes, shares, settled, touches, sigma, 
             if s == 0:
                 evidence[slot, 0] = log_mean_exp(of_payload)
         for s in range(touches.shape[0] - 1, -1, -1):
-            for i in range(n):
-                variance[i] = (touches[s] * sigma[i]) ** 2
+            variance[:n] = (touches[s] * sigma) ** 2
             fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
             if s == touches.shape[0] - 1 and fits[n - 1] < least[slot]:
                 break
-            for link in range(n):  # a contact loads the joints up to its link
-                of_touch[s * n + link] = fits[link] - penalties[link]
+            of_touch[s * n : s * n + n] = fits[:n] - penalties[:n]  # a contact loads the joints up to its link
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
         if evidence[slot, 0] != 0.0 or evidence[slot, 1] != 0.0:
-            for i in range(n):
-                variance[i] = settled[i] ** 2
+            variance[:n] = settled**2
             fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
             evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 

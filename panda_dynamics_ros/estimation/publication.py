@@ -57,14 +57,10 @@ def cost_of(phi, target, information, U, theta, pull):
         U[r, c] = scale * (math.exp(phi[p]) if r == c else phi[p])
     for i in range(4):
         for j in range(4):
-            J[i, j] = 0.0
-            for k in range(4):
-                J[i, j] += U[i, k] * U[j, k]
+            J[i, j] = (U[i] * U[j]).sum()
     vector_of(J, theta)
     for i in range(PARAMETERS):
-        pull[i] = 0.0
-        for k in range(PARAMETERS):
-            pull[i] += information[i, k] * (theta[k] - target[k])
+        pull[i] = (information[i] * (theta - target)).sum()
         cost += (theta[i] - target[i]) * pull[i] + WEIGHT[i] * (phi[i] - TYPICAL[i]) ** 2
     return cost
 
@@ -73,8 +69,7 @@ def cost_of(phi, target, information, U, theta, pull):
 def linearise(phi, information, U, theta, pull, gradient, curvature):
     """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place: dJ = dU U' + U dU'."""
     slope, dJ, half = np.empty((PARAMETERS, PARAMETERS)), np.empty((4, 4)), np.empty(PARAMETERS)
-    for k in range(PARAMETERS):
-        slope[0, k] = 2.0 * theta[k]
+    slope[0] = 2.0 * theta
     for p in range(1, PARAMETERS):
         r, c = ENTRIES[p - 1]
         dJ[:] = 0.0
@@ -84,17 +79,11 @@ def linearise(phi, information, U, theta, pull, gradient, curvature):
             dJ[i, r] += change
         vector_of(dJ, slope[p])
     for p in range(PARAMETERS):
-        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p])
+        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p]) + (slope[p] * pull).sum()
         for i in range(PARAMETERS):
-            gradient[p] += slope[p, i] * pull[i]
-            half[i] = 0.0
-            for k in range(PARAMETERS):
-                half[i] += information[i, k] * slope[p, k]
+            half[i] = (information[i] * slope[p]).sum()
         for j in range(p + 1):
-            total = WEIGHT[p] if p == j else 0.0
-            for k in range(PARAMETERS):
-                total += half[k] * slope[j, k]
-            curvature[p, j] = curvature[j, p] = total
+            curvature[p, j] = curvature[j, p] = (half * slope[j]).sum() + (WEIGHT[p] if p == j else 0.0)
 
 
 @compiled
@@ -113,15 +102,10 @@ def nearest_body(phi, target, information, iterations, theta):
             factorise(damped)
             solve(damped, step)
             # Steps of at most a factor e in size and mass keep the exponentials in their basin.
-            longest = 1.0
-            for entry in step:
-                longest = max(longest, abs(entry))
-            for i in range(PARAMETERS):
-                trial[i] = phi[i] - step[i] / longest
+            trial[:] = phi - step / max(1.0, np.abs(step).max())
             gain = cost - cost_of(trial, target, information, U, theta, pull)
             if gain >= 0.0:
-                for i in range(PARAMETERS):
-                    phi[i] = trial[i]
+                phi[:] = trial
                 cost -= gain
                 damping = max(1e-9, damping * 0.2)
                 break

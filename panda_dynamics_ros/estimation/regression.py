@@ -275,8 +275,7 @@ def follow_onsets(decay, middle, filtered, new, share, first, second, found):
                 E2[slot] = k * E2[slot] - m * E1[slot] + more * Y2
                 E1[slot] = k * E1[slot] - more * Y1
                 G[slot] = new[slot] * Y2 - E2[slot]
-    for slot in range(share.shape[0]):
-        share[slot] = new[slot]
+    share[:] = new
 
 
 class OnsetRegressors:

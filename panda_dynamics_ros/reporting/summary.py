@@ -87,20 +87,12 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
         if load is None:
             continue
         mass, mass_std = float(result.mass[span.stop - 1]), float(result.mass_std[span.stop - 1])
-        com_is_known = load.com_std.max() < LARGEST_COM_STD
-        found.append(
-            {
-                "start": float(stamp[0]),
-                "end": float(stamp[-1]),
-                "mass": load.mass,
-                "mass_std": load.mass_std,
-                "com": load.com.tolist() if com_is_known else None,
-                "com_std": load.com_std.tolist() if com_is_known else None,
-                "estimated_mass": mass,
-                "stale": not result.problem
-                and abs(load.mass - mass) > max(NORMAL_95 * math.hypot(load.mass_std, mass_std), MATTERS),
-            }
-        )
+        entry = {name: np.asarray(value).tolist() for name, value in load._asdict().items()}
+        if load.com_std.max() >= LARGEST_COM_STD:
+            entry |= {"com": None, "com_std": None}
+        differs = abs(load.mass - mass) > max(NORMAL_95 * math.hypot(load.mass_std, mass_std), MATTERS)
+        entry |= {"estimated_mass": mass, "stale": not result.problem and differs}
+        found.append({"start": float(stamp[0]), "end": float(stamp[-1]), **entry})
     return found
 
 

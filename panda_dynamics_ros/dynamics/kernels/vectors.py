@@ -46,47 +46,35 @@ def cross(a, b):
 
 
 @part
-def rotate(R, a):
-    """R a."""
-    return (
-        R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
-        R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
-        R[6] * a[0] + R[7] * a[1] + R[8] * a[2],
-    )
-
-
-@part
-def rotate_back(R, a):
-    """R^T a."""
-    return (
-        R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
-        R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
-        R[2] * a[0] + R[5] * a[1] + R[8] * a[2],
-    )
-
-
-@part
 def column(R, j):
     """Column j of R: axis j of the inner frame, in the outer one."""
     return (R[j], R[3 + j], R[6 + j])
 
 
 @part
+def rotate(R, a):
+    """R a."""
+    return (dot(R[:3], a), dot(R[3:6], a), dot(R[6:], a))
+
+
+@part
+def rotate_back(R, a):
+    """R^T a."""
+    return (dot(column(R, 0), a), dot(column(R, 1), a), dot(column(R, 2), a))
+
+
+@part
 def along(X, Y):
     """The placement X Y of a frame that is placed by Y in the frame at X."""
     (R, p), (B, r) = X, Y
-    x, y, z = rotate(R, (B[0], B[3], B[6])), rotate(R, (B[1], B[4], B[7])), rotate(R, (B[2], B[5], B[8]))
+    x, y, z = rotate(R, column(B, 0)), rotate(R, column(B, 1)), rotate(R, column(B, 2))
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2]), add(p, rotate(R, r))
 
 
 @part
 def times(S, a):
     """S a for a symmetric matrix given as (xx, xy, xz, yy, yz, zz)."""
-    return (
-        S[0] * a[0] + S[1] * a[1] + S[2] * a[2],
-        S[1] * a[0] + S[3] * a[1] + S[4] * a[2],
-        S[2] * a[0] + S[4] * a[1] + S[5] * a[2],
-    )
+    return (dot(S[:3], a), dot((S[1], S[3], S[4]), a), dot((S[2], S[4], S[5]), a))
 
 
 @part
@@ -98,9 +86,7 @@ def fetch(array, row, start):
 @part
 def store(array, row, start, a):
     """Write a vector into three consecutive entries of a row."""
-    array[row, start] = a[0]
-    array[row, start + 1] = a[1]
-    array[row, start + 2] = a[2]
+    array[row, start], array[row, start + 1], array[row, start + 2] = a
 
 
 @part
