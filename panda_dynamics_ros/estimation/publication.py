@@ -59,9 +59,10 @@ def cost_of(phi, target, information, U, theta, pull):
         for j in range(4):
             J[i, j] = (U[i] * U[j]).sum()
     vector_of(J, theta)
+    left = theta - target
     for i in range(PARAMETERS):
-        pull[i] = (information[i] * (theta - target)).sum()
-        cost += (theta[i] - target[i]) * pull[i] + WEIGHT[i] * (phi[i] - TYPICAL[i]) ** 2
+        pull[i] = (information[i] * left).sum()
+        cost += left[i] * pull[i] + WEIGHT[i] * (phi[i] - TYPICAL[i]) ** 2
     return cost
 
 
