@@ -674,7 +674,8 @@ class PayloadEstimator:
         lead = self._lead(row, touch.untouched) if is_possible else -math.inf
         if not is_possible or row.surprise(touch.loaded, 0.0) > self._consistent:
             # If the payload has changed, it has just now, beside the touch.
-            touch.loaded, touch.evidence = now, math.log(hypotheses.CHANGES * hypotheses.PASSED)
+            touched = max(self._stamp - touch.onset, hypotheses.PASSED)
+            touch.loaded, touch.evidence = now, math.log(-math.expm1(-hypotheses.CHANGES * touched))
         else:
             touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
             touch.evidence += lead * dt / hypotheses.PASSED
