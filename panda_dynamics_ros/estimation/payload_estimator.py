@@ -618,9 +618,9 @@ class PayloadEstimator:
         del self.changes[(len(state.mean) - self._first) // PARAMETERS :]
 
     def _go_on(self, state: GaussianState, onset: float, before: GaussianState, in_doubt: bool) -> None:
-        """Go on from the state after a change of the payload; `before` has not changed.
+        """Go on from the state after a change of the payload; `before` is the state without this change.
 
-        It has the payload before as its last ten entries, and the least so far; all of them, and `changes`, if kept.
+        The state keeps the payload before as its last ten entries, and the least so far; or all of them, and `changes`.
         """
         if self.keeps_past:
             since = max(onset, self._resumed)  # what has changed in a gap did so there
