@@ -74,10 +74,8 @@ NODES: dict[str, Callable[[RobotModel], object]] = {
     "payload_estimator": _payload_estimator,
     "suite": _suite,
 }
-"""What each node runs before it is ready. Each needs what is compiled for those before it, but for the simulation.
-
-`torques_and_pose` is what `dynamics` and `suite` run before they publish gravity and Coriolis torques and the pose.
-"""
+"""What each node runs before it is ready; it needs what is compiled for those before it, but for the simulation. The
+first torques and poses of `dynamics` and `suite` need `torques_and_pose` only."""
 FEW_COLLECTIONS = 50_000  # objects between two garbage collections: the usual 700 take a tenth of the compiler's time
 
 

@@ -53,7 +53,7 @@ def take(subscription: Subscription) -> list[tuple[bytes, int]]:
     return taken
 
 
-def listen_bare(interrupted: list[int]) -> None:
+def listen_bare() -> None:
     """Note when joint states come, in a callback, as any Python program would."""
     node, executor = rclpy.create_node("bare_listener"), make_executor()
     rows: list[tuple[int, int]] = []
@@ -64,7 +64,7 @@ def listen_bare(interrupted: list[int]) -> None:
 
     node.create_subscription(JointState, "joint_states", note, INPUT_QOS)
     executor.add_node(node)
-    spin(executor, lambda: bool(interrupted))
+    spin(executor, lambda: False)
     np.savez(Path(sys.argv[1]), allow_pickle=False, bare=np.array(rows, dtype=np.int64).reshape(-1, 2))
     rclpy.try_shutdown()
 
@@ -75,7 +75,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda number, frame: interrupted.append(number))
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     if "--bare" in sys.argv:
-        listen_bare(interrupted)
+        listen_bare()
         return
     node = rclpy.create_node("one_khz_listener")
 

@@ -144,16 +144,19 @@ def coriolis_matrix_of_one(table, q, dq, C):
     velocity, tau, rest = np.empty(n), np.empty(n), np.zeros(n)
     for k in range(0, q.shape[0], n):
         chain.place_joints(table, q[k : k + n], frames)
-        velocity[:] = dq[k : k + n]
-        h, a, w, dw = np.abs(velocity).max() or 1.0, ZERO, ZERO, ZERO
+        h, a, w, dw = 0.0, ZERO, ZERO, ZERO
+        for i in range(n):
+            velocity[i], h = dq[k + i], max(h, abs(dq[k + i]))
+        h = h or 1.0
         for j in range(n):  # the links before joint j move alike
             velocity[j] = dq[k + j] + h
             link_wrenches(table, j, (a, w, dw), frames, velocity, rest, wrenches)
             velocity[j] = dq[k + j] - h
             link_wrenches(table, j, (a, w, dw), frames, velocity, rest, slower)
             velocity[j] = dq[k + j]
-            wrenches[:j] = 0.0
-            wrenches[j:] -= slower[j:]
+            for i in range(n):  # slices would take several times as long to compile
+                for c in range(6):
+                    wrenches[i, c] = wrenches[i, c] - slower[i, c] if i >= j else 0.0
             joint_torques(table, frames, wrenches, tau)
             for i in range(n):
                 C[k + i, j] = tau[i] / (4.0 * h)

@@ -92,9 +92,10 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
     place_joints(tables[0], q, frames)
     for k in range(last):
         momentum_sample(tables[k], frames, dq if k < moving else rest, work, p, torque)
-        momentum[:, k], bias[:, k] = p, torque
+        for i in range(n):
+            momentum[i, k], bias[i, k] = p[i], torque[i]
     for i in range(n):
-        momentum[i, last : last + 3] = 0.0
+        momentum[i, last] = momentum[i, last + 1] = momentum[i, last + 2] = 0.0
         bias[i, last] = std[i, 1] * dry[i] * s[i]
         bias[i, last + 1] = std[i, 2] * dq[i]
         steady = friction_of_joint(published[i], dq[i], math.tanh(dq[i] / published[i, 3]))
@@ -104,18 +105,17 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 
 @compiled
 def error_columns(second, arm, std, ratio, share, A):
-    """A (n, links + 4 + 5) from the filtered terms, in place.
+    """A (n, size of phi) from the filtered terms, in place; zeros stay.
 
     `arm` (2, n): as of `MomentumRegression.expected`. All columns count `ratio` and `share` (n,).
     """
-    n, shared = A.shape[0], A.shape[1] - OWN
-    delay = shared - 2
-    for i in range(n):
-        A[i, :delay] = second[i, :delay]
-        A[i, delay], A[i, delay + 1] = -DELAY * arm[1, i], COMMON_GAIN * arm[0, i]
-        A[i, shared] = std[i, 0]
-        A[i, shared + 1 :] = second[i, delay : delay + 4]
-        A[i] *= ratio[i] * share[i]
+    delay = second.shape[1] - OWN + 1
+    for i in range(A.shape[0]):
+        scale, own = ratio[i] * share[i], delay + 2 + OWN * i
+        A[i, delay], A[i, delay + 1] = -DELAY * scale * arm[1, i], COMMON_GAIN * scale * arm[0, i]
+        A[i, own] = scale * std[i, 0]
+        for k in range(second.shape[1]):
+            A[i, k if k < delay else own + 1 + k - delay] = scale * second[i, k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class ArmErrors:
 
 
 class ErrorColumns:
-    """The columns A (n, shared + 5) of one arm. Those of joint i belong to the entries of phi from shared + 5 i on.
+    """The columns A (n, size) of one arm, for phi: `shared` entries that act on all joints, then five of each joint.
 
     robot: the arm as it is described.
     pole: rad/s, of both filters.
@@ -169,12 +169,12 @@ class ErrorColumns:
         self._tables = checks.read_only(np.array([*changes, _leaning(robot, 0), _leaning(robot, 1)]))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
-        self.A = np.zeros((robot.n, self.shared + OWN))
+        self.A = np.zeros((robot.n, self.shared + OWN * robot.n))
 
     @property
     def size(self) -> int:
         """Length of phi."""
-        return self.shared + OWN * len(self.A)
+        return self.A.shape[1]
 
     @property
     def common_gain(self) -> tuple[int, float]:
@@ -197,8 +197,7 @@ class ErrorColumns:
 
     def torque(self, phi: FloatArray) -> FloatArray:
         """A phi, (n,)."""
-        own = phi[self.shared :].reshape(-1, OWN)
-        return self.A[:, : self.shared] @ phi[: self.shared] + (self.A[:, self.shared :] * own).sum(axis=1)
+        return self.A @ phi
 
     def delay(self, phi: FloatArray) -> float:
         """s, by which the torques are behind the positions."""

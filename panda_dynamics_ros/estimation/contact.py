@@ -23,7 +23,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, part
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, inner, part
 from panda_dynamics_ros.dynamics.mass_matrix import mass_matrix_of_one
 from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.external_torques import touched_link
@@ -119,7 +119,7 @@ def expected_noise(table, q, sigma, w, dt, density, M, noise):
     mass_matrix_of_one(table, q, M)
     for i in range(n):
         white = arm_model.WHITE * arm_model.DISTURBANCE * sigma[i]
-        noise[i] = white**2 + 0.25 * w * density[i] + c * (M[i] ** 2).sum()
+        noise[i] = white**2 + 0.25 * w * density[i] + c * inner(M[i], M[i])
 
 
 CLOCK = np.dtype([
@@ -196,7 +196,7 @@ class Settings(NamedTuple):
     tau: FloatArray
 
 
-@part
+@compiled
 def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
     """Follow external torques s (n,); returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
 
@@ -280,7 +280,7 @@ def resume(s, sigma, watch):
     watch.clock[0]["count"] = 0
 
 
-@part
+@compiled
 def is_loud(s, sigma, watch):
     """Whether something still touches the arm, by the torques s (n,)."""
     clock, off, change, now, left = watch.clock[0], False, 0.0, 0.0, 0.0
@@ -325,6 +325,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
             way, watch.place[i] = q[i] - watch.place[i], q[i]
             watch.early[i] = min(max(watch.early[i] + way / SHORTEST, -1.0), 1.0)
             external[k, i] = s[i] = 0.0
+            bias[0, i], watch.density[i] = rows.bias[k, i, ARM], watch.density[i] if dt > 0.0 else 0.0
             for c in range(ARM + 1):
                 external[k, i] += weights[c] * filters.middle[i, c]
                 s[i] += weights[c] * filters.second[i, c]
@@ -335,10 +336,9 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
-        bias[0] = rows.bias[k, :, ARM]
         clock.age = arm_model.follow_density(bias, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
-            clock.settled, clock.untouched, watch.density[:] = 0, 0, 0.0
+            clock.settled = clock.untouched = 0
         else:
             clock.step = dt
         if clock.settled == 0:  # the transient of the filters has not died out

@@ -73,14 +73,14 @@ PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "lo
 
 
 @compiled
-def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regressors, step_response, X, L, v, chi):
+def follow_step(slots, decay, H, gain, innovation, variance, regressors, step_response, X, L, v, chi):
     """Follow a prediction and a correction of the filter in every slot, in place.
 
     regressors (n, 10, slots), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
     over their variance, and their number.
     """
     (n, size), count = gain.shape, step_response.shape[0]
-    columns, own, first = MOMENTS + n, A.shape[1] - shared, PARAMETERS + n
+    columns = MOMENTS + n
     # Slots come last and are all computed, those without a hypothesis too: long rows suit the processor.
     rows, g = X.reshape(size, columns * count), np.empty(columns * count)
     for i in range(n):
@@ -88,13 +88,9 @@ def follow_step(slots, decay, Y, A, shared, gain, innovation, variance, regresso
             rows[PARAMETERS + i, c] *= decay[i]
     for i in range(n):
         g[:] = 0.0
-        add_row(-1.0, rows[PARAMETERS + i], g)
-        for k in range(PARAMETERS):
-            add_row(-Y[i, k], rows[k], g)
-        for k in range(shared):
-            add_row(-A[i, k], rows[first + k], g)
-        for k in range(own):
-            add_row(-A[i, shared + k], rows[first + shared + own * i + k], g)
+        for k in range(H.shape[1]):
+            if H[i, k] != 0.0:
+                add_row(-H[i, k], rows[k], g)
         for slot in range(count):
             for c in range(MOMENTS):
                 g[c * count + slot] += regressors[i, c, slot]
@@ -139,43 +135,45 @@ def fits_and_penalties(L, v, variance, fits, penalties):
 @compiled
 def log_mean_exp(terms):
     """log of the mean of exp(terms)."""
-    largest = terms.max()
-    return largest + math.log(np.exp(terms - largest).mean())
+    largest, total = terms[0], 0.0
+    for term in terms:
+        largest = max(largest, term)
+    for term in terms:
+        total += math.exp(term - largest)
+    return largest + math.log(total / terms.shape[0])
 
 
 @compiled
-def log_bayes_factors(slots, L, v, chi, sizes, shares, settled, touches, sigma, least, evidence):
+def log_bayes_factors(slots, L, v, chi, payloads, touches, settled, least, evidence):
     """Evidence (slots, 3) of a payload's jump, of a contact, and of friction that has settled anew, in every slot.
 
     It is 0 where that of a jump and of a contact cannot reach `least` (slots,): no fit exceeds half of `chi`.
+    payloads (sizes, 4 + n), touches (sizes, n), settled (n,): prior variances of what jumps, by size.
     """
-    n = sigma.shape[0]
-    last = MOMENTS + n - 1
-    of_payload, of_touch = np.empty(sizes.shape[0]), np.empty(touches.shape[0] * n)
-    variance, fits, penalties = np.empty(last + 1), np.empty(last + 1), np.empty(last + 1)
+    (sizes, n), last = touches.shape, payloads.shape[1] - 1
+    of_payload, of_touch = np.empty(payloads.shape[0]), np.empty(sizes * n)
+    fits, penalties = np.empty(last + 1), np.empty(last + 1)
     for slot in slots:
-        evidence[slot] = 0.0
+        evidence[slot, 0] = evidence[slot, 1] = evidence[slot, 2] = 0.0
         if 0.5 * chi[slot, 0] < least[slot]:
             continue
-        for s in range(sizes.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
-            variance[:MOMENTS], variance[MOMENTS:] = (sizes[s] * shares[:MOMENTS]) ** 2, settled**2
-            fits_and_penalties(L[slot], v[slot], variance, fits, penalties)
+        for s in range(payloads.shape[0] - 1, -1, -1):  # the widest fits best: it bounds them all
+            fits_and_penalties(L[slot], v[slot], payloads[s], fits, penalties)
             of_payload[s] = fits[last] - penalties[last]
-            if s == sizes.shape[0] - 1 and fits[last] < least[slot]:
+            if s == payloads.shape[0] - 1 and fits[last] < least[slot]:
                 break
             if s == 0:
                 evidence[slot, 0] = log_mean_exp(of_payload)
-        for s in range(touches.shape[0] - 1, -1, -1):
-            variance[:n] = (touches[s] * sigma) ** 2
-            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
-            if s == touches.shape[0] - 1 and fits[n - 1] < least[slot]:
+        for s in range(sizes - 1, -1, -1):
+            fits_and_penalties(L[slot], v[slot], touches[s], fits, penalties)
+            if s == sizes - 1 and fits[n - 1] < least[slot]:
                 break
-            of_touch[s * n : s * n + n] = fits[:n] - penalties[:n]  # a contact loads the joints up to its link
+            for i in range(n):  # a contact loads the joints up to its link
+                of_touch[s * n + i] = fits[i] - penalties[i]
             if s == 0:
                 evidence[slot, 1] = log_mean_exp(of_touch)
         if evidence[slot, 0] != 0.0 or evidence[slot, 1] != 0.0:
-            variance[:n] = settled**2
-            fits_and_penalties(L[slot], v[slot], variance[:n], fits[:n], penalties[:n])
+            fits_and_penalties(L[slot], v[slot], settled, fits, penalties)
             evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
 
 
@@ -325,6 +323,8 @@ class ChangeDetector:
         n, self._force = len(sigma), force
         self._sigma, self._settled, self._payload_std, self._max_mass = sigma, settled, payload_std, max_mass
         self._shares = payload_std / payload_std[0]
+        payloads = (SIZES[:, None] * self._shares[:MOMENTS]) ** 2, np.tile(settled**2, (len(SIZES), 1))
+        self._variances = np.hstack(payloads), np.outer(TOUCHES, sigma) ** 2, settled**2  # by size
         # Two slots more of each family: a stream's period need not divide.
         numbers = [math.ceil(life / period) + 2 for life, period, _ in _FAMILIES]
         slots, columns = sum(numbers), MOMENTS + n
@@ -384,8 +384,8 @@ class ChangeDetector:
                     self._start(slice(*self._first[family : family + 2]))
         onsets = self._onsets.follow(np.minimum((self._age + AT_ONCE) / self._rise, 1.0), regression)
         follow_step(
-            np.flatnonzero(self._age < math.inf), step.decay, step.Y, step.A, step.shared, step.gain, step.innovation,
-            step.variance, *onsets, self._X, self._L, self._v, self._chi,
+            np.flatnonzero(self._age < math.inf), step.decay, step.H, step.gain, step.innovation, step.variance,
+            *onsets, self._X, self._L, self._v, self._chi,
         )  # fmt: skip
 
     def before(self, age: float, std: FloatArray | None = None) -> GaussianState:
@@ -434,7 +434,7 @@ class ChangeDetector:
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
     ) -> None:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
-        log_bayes_factors(slots, L, v, chi, SIZES, self._shares, self._settled, TOUCHES, self._sigma, least, evidence)
+        log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence)
         slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both compete
         if slots.size:
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)

@@ -84,19 +84,16 @@ class FilterStep:
     """One prediction and correction, joint after joint, from which `hypotheses` follows the filter.
 
     decay: (n,), factor on the disturbance in the prediction.
-    Y: (n, 10), regressor of the correction, and A: (n, shared + own), columns of the arm's errors: those of the first
-        `shared` entries of phi, which act on all joints, and those of each joint's own entries, which follow.
+    H: (n, K), measurement matrix of the correction, for the first K entries of the state.
     gain: (n, N), Kalman gain of each joint's innovation.
     innovation: (n,), N m, and variance: (n,), (N m)^2, its own.
     """
 
     decay: FloatArray
-    Y: FloatArray
-    A: FloatArray
+    H: FloatArray
     gain: FloatArray
     innovation: FloatArray
     variance: FloatArray
-    shared: int
 
 
 @compiled
@@ -107,37 +104,22 @@ def add_row(weight, row, total):
 
 
 @compiled
-def correct_in_place(mean, covariance, Y, A, shared, y, variance, gain, innovation, innovation_variance):
-    """Correct by y = Y theta + d + A phi + e, e of `variance` (n,).
+def correct_in_place(mean, covariance, H, y, variance, gain, innovation, innovation_variance):
+    """Correct by y = H x + e, e of `variance` (n,), H (n, K) for the first K entries of x.
 
     The n rows are processed one after the other, which needs no matrix inverse since e is independent by joint. Each
     row leaves its gain (n, N), its innovation (n,) and the innovation's variance (n,).
     """
-    n, size = y.shape[0], mean.shape[0]
-    own, first = A.shape[1] - shared, PARAMETERS + n
-    PH = np.empty(size)
+    (n, K), N = H.shape, mean.shape[0]
     for i in range(n):
-        joint = first + shared + own * i
-        nu = y[i] - mean[PARAMETERS + i]
-        for r in range(size):
-            PH[r] = covariance[PARAMETERS + i, r]
-        for c in range(PARAMETERS):
-            nu -= Y[i, c] * mean[c]
-            add_row(Y[i, c], covariance[c], PH)
-        for c in range(shared):
-            nu -= A[i, c] * mean[first + c]
-            add_row(A[i, c], covariance[first + c], PH)
-        for c in range(own):
-            nu -= A[i, shared + c] * mean[joint + c]
-            add_row(A[i, shared + c], covariance[joint + c], PH)
-        S = variance[i] + PH[PARAMETERS + i]
-        for c in range(PARAMETERS):
-            S += Y[i, c] * PH[c]
-        for c in range(shared):
-            S += A[i, c] * PH[first + c]
-        for c in range(own):
-            S += A[i, shared + c] * PH[joint + c]
-        for r in range(size):
+        PH, nu, S = np.zeros(N), y[i], variance[i]
+        for k in range(K):
+            if H[i, k] != 0.0:
+                nu -= H[i, k] * mean[k]
+                add_row(H[i, k], covariance[k], PH)
+        for k in range(K):
+            S += H[i, k] * PH[k]
+        for r in range(N):
             gain[i, r] = PH[r] / S
             mean[r] += gain[i, r] * nu
             add_row(-gain[i, r], PH, covariance[r])
@@ -155,13 +137,12 @@ def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> Gauss
 
 
 def correct(
-    state: GaussianState, Y: FloatArray, A: FloatArray, shared: int, y: FloatArray, variance: FloatArray,
-    decay: FloatArray,
-) -> tuple[GaussianState, FilterStep]:  # fmt: skip
+    state: GaussianState, H: FloatArray, y: FloatArray, variance: FloatArray, decay: FloatArray
+) -> tuple[GaussianState, FilterStep]:
     """The state given y (n,), N m, and the step that led to it; see `FilterStep`."""
     state, n = state.copy(), len(y)
-    step = FilterStep(decay, Y.copy(), A.copy(), np.empty((n, len(state.mean))), np.empty(n), np.empty(n), shared)
-    correct_in_place(state.mean, state.covariance, Y, A, shared, y, variance, step.gain, step.innovation, step.variance)
+    step = FilterStep(decay, H, np.empty((n, len(state.mean))), np.empty(n), np.empty(n))
+    correct_in_place(state.mean, state.covariance, H, y, variance, step.gain, step.innovation, step.variance)
     return state, step
 
 

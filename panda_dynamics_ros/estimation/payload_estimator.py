@@ -29,6 +29,7 @@ from panda_dynamics_ros.estimation.arm_model import ArmErrors, ErrorColumns, Mot
 from panda_dynamics_ros.estimation.estimate import (
     CHANGED,
     ESTIMATING,
+    NORMAL_95,
     SETTLING,
     STANDSTILL,
     TOUCHED,
@@ -54,7 +55,6 @@ from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
 RISE, DECIDED = 0.05, 0.15  # s after the onset: a payload beyond doubt is told; so is a contact, or a load
-PUSH = 0.6  # one sigma while a weight may be a push, as a share of the jump
 CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expected before a touch
 
 
@@ -70,7 +70,6 @@ class _Happening:
     onset: float
     untouched: GaussianState | None = None
     evidence: float = 0.0
-    gone: float = -math.inf  # s, for which what came on gradually, and was clear, has gone again
 
 
 @dataclass
@@ -90,23 +89,16 @@ class _Touch:
 
 
 class _Row(NamedTuple):
-    """The measurement of one update: y = Y theta + d + A phi + e, with e of `variance` (n,); see `correct`."""
+    """The measurement of one update: y = Y theta + d + A phi + e = H x + e, with e of `variance` (n,)."""
 
-    Y: FloatArray
-    A: FloatArray
-    shared: int
+    H: FloatArray
     y: FloatArray
     variance: FloatArray
 
     def departure(self, state: GaussianState, std: FloatArray | float) -> tuple[FloatArray, FloatArray]:
         """By how much y departs from what `state` expects, (n,), and its covariance; `std` (n,) is added to it."""
-        n, own, first = len(self.y), self.A.shape[1] - self.shared, PARAMETERS + len(self.y)
-        H = np.zeros((n, len(state.mean)))
-        H[:, : first + self.shared] = np.hstack((self.Y, np.eye(n), self.A[:, : self.shared]))
-        for i in range(n):
-            k = first + self.shared + own * i
-            H[i, k : k + own] = self.A[i, self.shared :]
-        return self.y - H @ state.mean, H @ state.covariance @ H.T + np.diag(self.variance + std**2)
+        H, k = self.H, slice(0, self.H.shape[1])
+        return self.y - H @ state.mean[k], H @ state.covariance[k, k] @ H.T + np.diag(self.variance + std**2)
 
     def surprise(self, state: GaussianState, std: FloatArray | float) -> float:
         """Chi square, of n degrees of freedom, of y given `state`; see `departure`."""
@@ -436,7 +428,7 @@ class PayloadEstimator:
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        row = self._row = _Row(Y, A, self._errors.shared, y, noise.white_variance(dt, aliased))
+        row = self._row = _Row(np.hstack((Y, np.eye(len(y)), A)), y, noise.white_variance(dt, aliased))
         corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
@@ -457,13 +449,10 @@ class PayloadEstimator:
         event = self._changes(lead)
         if self._detector.pending is None:
             self._learn(motion, filter_step.innovation, filter_step.variance)
-        flow_end = self._flow_end + 2.0 * hypotheses.PASSED  # a late release passes the filters, and has to stay
         if self._touch is not None:
             event = self._look_at_touch(self._touch, dt, row) or event
         elif last is not None and last is self._last and self._detector.pending is None:
             event = self._look_at_doubt(last, row, motion) or event
-            if self._stamp < flow_end and last is self._last:
-                event = self._look_at_flow(last, dt) or event
         self.residual = y - Y @ self._present.mean[THETA]
         pending = self._detector.pending
         is_touched = self._touch is not None or (pending is not None and pending.kind == CONTACT)
@@ -501,7 +490,7 @@ class PayloadEstimator:
 
     def _lead(self, row: _Row, before: GaussianState) -> float:
         """Log Bayes factor of a payload against a contact since the state was `before`."""
-        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.H[:, THETA])
         return payload - contact
 
     def _changes(self, lead: float | None) -> ChangeEvent | None:
@@ -574,15 +563,10 @@ class PayloadEstimator:
 
     def _brings_back(self, change: Change) -> bool:
         """Whether a pick, after a release that is in doubt, is of what was carried before that."""
-        end = len(change.state.mean) - PARAMETERS
-        is_pick = change.kind == PICK and not self.keeps_past
-        return is_pick and self._same(change.state, slice(end - PARAMETERS, end)) > 0.5
-
-    def _same(self, state: GaussianState, place: slice) -> float:
-        """Probability, by even odds, that the payload of a state is that at a place of it."""
-        difference, covariance, _ = state.difference(THETA, place)
-        prior = self.options.prior_std
-        return hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
+        prior, end = self.options.prior_std, len(change.state.mean) - PARAMETERS
+        difference, covariance, _ = change.state.difference(THETA, slice(end - PARAMETERS, end))
+        same = hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
+        return change.kind == PICK and not self.keeps_past and same > 0.5
 
     def _look_at_doubt(self, last: _Happening, row: _Row, motion: float) -> ChangeEvent | None:
         """Decide by motion whether what has come is a weight or a steady push, and return the event of that."""
@@ -668,11 +652,12 @@ class PayloadEstimator:
         now = self._changed(touch.untouched)
         more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
         change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, hypotheses.AT_ONCE)
-        known = min(self._detector.leaves_known(change), 0.0)  # a hand that takes over a load lifts it by its weight
-        possible = self._detector.possibility(now, known)
-        is_possible = abs(more) > 2.0 * std and possible > -hypotheses.CLEAR
-        lead = self._lead(row, touch.untouched) if is_possible else -math.inf
-        if not is_possible or row.surprise(touch.loaded, 0.0) > self._consistent:
+        possible = lead = -math.inf
+        if abs(more) > 2.0 * std:  # a hand that takes over a load lifts it by its weight
+            possible = self._detector.possibility(now, min(self._detector.leaves_known(change), 0.0))
+        if possible > -hypotheses.CLEAR:
+            lead = self._lead(row, touch.untouched)
+        if lead == -math.inf or row.surprise(touch.loaded, 0.0) > self._consistent:
             # If the payload has changed, it has just now, beside the touch.
             touched = max(self._stamp - touch.onset, hypotheses.PASSED)
             touch.loaded, touch.evidence = now, math.log(-math.expm1(-hypotheses.CHANGES * touched))
@@ -701,7 +686,7 @@ class PayloadEstimator:
     def _return_untouched(self, touch: _Touch, row: _Row) -> None:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
         before = touch.untouched
-        payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.Y)
+        payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.H[:, THETA])
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
         meanwhile = -math.expm1(-hypotheses.CHANGES * (self._stamp - touch.onset))  # prior probability of a change
@@ -709,20 +694,6 @@ class PayloadEstimator:
         self._return_to(before.mixed(loaded, share), self._settled)
         self._touch = None
         self._detector.restart(size=len(self._state.mean))
-
-    def _look_at_flow(self, last: _Happening, dt: float) -> ChangeEvent | None:
-        """End a change that came on gradually, and has gone again, and return the event of that."""
-        past = slice(len(self._state.mean) - PARAMETERS, len(self._state.mean))
-        same, doubt = self._same(self._state, past), math.exp(-hypotheses.CLEAR)
-        last.gone = 0.0 if same < doubt else last.gone + dt if same > 1.0 - doubt else min(last.gone, 0.0)
-        if last.gone < hypotheses.PASSED:
-            return None
-        state = self._state.conditioned(THETA, self._nothing, past)
-        self._return_to(state.of(slice(0, past.start)))
-        self._flow_end, self._last = -math.inf, None
-        self._detector.restart(size=past.start)
-        back = {RELEASE: PICK, SHIFT: SHIFT}.get(last.kind, RELEASE)
-        return self._event(back, self._stamp - last.gone)
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         pending, last, touch = self._detector.pending, self._last, self._touch
@@ -740,8 +711,9 @@ class PayloadEstimator:
         )  # fmt: skip
         if touch is None and pending is None and not self._is_undecided and status != SETTLING:
             return estimate
-        other, covariance, share = estimate.vector, estimate.covariance, PUSH**2  # other: what is carried if not this
-        if self._is_undecided:
+        other, covariance, share = estimate.vector, estimate.covariance, 0.0  # other: what is carried if not this
+        if self._is_undecided:  # its odds are above one in twenty: the 95 % interval reaches it
+            share = NORMAL_95**-2
             state = self._state if self._untouched is not None or pending is None else pending.state
             other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
         elif pending is not None and touch is None:  # or it is of the other kind

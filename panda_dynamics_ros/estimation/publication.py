@@ -20,7 +20,7 @@ import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled, factorise, solve
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, factorise, inner, solve
 from panda_dynamics_ros.estimation.estimate import ChangeEvent, PayloadEstimate, com_covariance
 from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, with_known_mass, with_known_shape
 from panda_dynamics_ros.robot.inertial import PARAMETERS
@@ -48,20 +48,20 @@ def vector_of(J, theta):
 
 @compiled
 def cost_of(phi, target, information, U, theta, pull):
-    """What is minimised; U (4, 4), theta(phi) (10,) and `pull`, L (theta(phi) - target), in place."""
-    scale, J, cost = math.exp(phi[0]), np.empty((4, 4)), 0.0
-    U[:] = 0.0
+    """What is minimised; U (4, 4), of which zeros stay, theta(phi) (10,) and `pull`, L (theta - target), in place."""
+    scale, J, left, cost = math.exp(phi[0]), np.empty((4, 4)), np.empty(PARAMETERS), 0.0
     U[3, 3] = scale
     for p in range(1, PARAMETERS):
         r, c = ENTRIES[p - 1]
         U[r, c] = scale * (math.exp(phi[p]) if r == c else phi[p])
     for i in range(4):
         for j in range(4):
-            J[i, j] = (U[i] * U[j]).sum()
+            J[i, j] = inner(U[i], U[j])
     vector_of(J, theta)
-    left = theta - target
     for i in range(PARAMETERS):
-        pull[i] = (information[i] * left).sum()
+        left[i] = theta[i] - target[i]
+    for i in range(PARAMETERS):
+        pull[i] = inner(information[i], left)
         cost += left[i] * pull[i] + WEIGHT[i] * (phi[i] - TYPICAL[i]) ** 2
     return cost
 
@@ -69,44 +69,48 @@ def cost_of(phi, target, information, U, theta, pull):
 @compiled
 def linearise(phi, information, U, theta, pull, gradient, curvature):
     """Half of the cost's gradient and of its second derivatives (Gauss-Newton), in place: dJ = dU U' + U dU'."""
-    slope, dJ, half = np.empty((PARAMETERS, PARAMETERS)), np.empty((4, 4)), np.empty(PARAMETERS)
-    slope[0] = 2.0 * theta
+    slope, half = np.empty((PARAMETERS, PARAMETERS)), np.empty(PARAMETERS)
+    for k in range(PARAMETERS):
+        slope[0, k] = 2.0 * theta[k]
     for p in range(1, PARAMETERS):
-        r, c = ENTRIES[p - 1]
-        dJ[:] = 0.0
+        (r, c), dJ = ENTRIES[p - 1], np.zeros((4, 4))
         for i in range(4):
             change = U[i, c] * (U[r, r] if r == c else U[3, 3])
             dJ[r, i] += change
             dJ[i, r] += change
         vector_of(dJ, slope[p])
     for p in range(PARAMETERS):
-        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p]) + (slope[p] * pull).sum()
+        gradient[p] = WEIGHT[p] * (phi[p] - TYPICAL[p]) + inner(slope[p], pull)
         for i in range(PARAMETERS):
-            half[i] = (information[i] * slope[p]).sum()
+            half[i] = inner(information[i], slope[p])
         for j in range(p + 1):
-            curvature[p, j] = curvature[j, p] = (half * slope[j]).sum() + (WEIGHT[p] if p == j else 0.0)
+            curvature[p, j] = curvature[j, p] = inner(half, slope[j]) + (WEIGHT[p] if p == j else 0.0)
 
 
 @compiled
 def nearest_body(phi, target, information, iterations, theta):
     """Levenberg-Marquardt from `phi`, which is left at the solution; `theta` (10,) is its vector."""
     curvature, gradient = np.empty((PARAMETERS, PARAMETERS)), np.empty(PARAMETERS)
-    U, trial, pull = np.empty((4, 4)), np.empty(PARAMETERS), np.empty(PARAMETERS)
+    U, trial, pull = np.zeros((4, 4)), np.empty(PARAMETERS), np.empty(PARAMETERS)
     damping, cost = 1e-3, cost_of(phi, target, information, U, theta, pull)
     for _ in range(iterations):
         linearise(phi, information, U, theta, pull, gradient, curvature)
         gain = 0.0
         for _ in range(TRIES):
-            damped, step = curvature.copy(), gradient.copy()
+            damped, step, longest = curvature.copy(), gradient.copy(), 1.0
             for i in range(PARAMETERS):
                 damped[i, i] += damping * curvature[i, i] + 1e-9
             factorise(damped)
             solve(damped, step)
             # Steps of at most a factor e in size and mass keep the exponentials in their basin.
-            trial[:] = phi - step / max(1.0, np.abs(step).max())
+            for entry in step:
+                longest = max(longest, abs(entry))
+            for i in range(PARAMETERS):
+                trial[i] = phi[i] - step[i] / longest
             gain = cost - cost_of(trial, target, information, U, theta, pull)
             if gain >= 0.0:
-                phi[:] = trial
+                for i in range(PARAMETERS):
+                    phi[i] = trial[i]
                 cost -= gain
                 damping = max(1e-9, damping * 0.2)
                 break

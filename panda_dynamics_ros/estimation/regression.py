@@ -275,7 +275,6 @@ def follow_onsets(decay, middle, filtered, new, share, first, second, found):
                 E2[slot] = k * E2[slot] - m * E1[slot] + more * Y2
                 E1[slot] = k * E1[slot] - more * Y1
                 G[slot] = new[slot] * Y2 - E2[slot]
-    share[:] = new
 
 
 class OnsetRegressors:
@@ -311,5 +310,5 @@ class OnsetRegressors:
         """
         filters, found = regression.filters, np.empty(self._excess.shape[1:])
         follow_onsets(regression.decay, filters.middle, filters.second, share, self.share, *self._excess, found)
-        regression.decay[:] = 1.0, 0.0
+        self.share[:], regression.decay[:] = share, (1.0, 0.0)
         return found[:-1], found[-1, 0]

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
@@ -35,22 +36,32 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
-def spin(executor: Executor, stopped: Callable[[], bool], wait_for_input: Callable[[], None] | None = None) -> None:
-    """Serve callbacks until `stopped()` or until the context shuts down, or one after each call of `wait_for_input`.
+def spin(executor: Executor, done: Callable[[], bool], wait_for_input: Callable[[], None] | None = None) -> None:
+    """Serve callbacks until a signal, `done()` or the context's end, or one after each call of `wait_for_input`.
 
-    A tenth of a second at a time, for a future that never comes: Jazzy's EventsExecutor.spin() keeps the
-    interpreter's lock while it waits, so that neither its timers nor other threads nor Ctrl-C get a turn (seen with
-    rclpy 7.1.6), and spin_once() for each sample costs as much as decoding it.
+    A tenth of a second at a time: Jazzy's EventsExecutor.spin() keeps the interpreter's lock while it waits, so that
+    neither timers nor other threads nor Ctrl-C get a turn (rclpy 7.1.6), and spin_once() for each sample costs as much
+    as decoding it. Where samples come faster than they are served, only its future ends a turn in time.
     """
+    turn, came = Future(), list[int]()
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        threading.Thread(target=turn.set_result, args=(None,)).start()  # this one may hold the future's lock
+
+    on_signals(interrupt)  # from now on no callback is cut off in the middle
     with contextlib.suppress(ExternalShutdownException):
-        while rclpy.ok() and not stopped():
+        while rclpy.ok() and not done():
+            turn = Future()
+            if came:
+                break
             try:
                 if wait_for_input is None:
-                    executor.spin_until_future_complete(Future(), timeout_sec=0.1)
+                    executor.spin_until_future_complete(turn, timeout_sec=0.1)
                 else:
                     wait_for_input()
                     executor.spin_once(timeout_sec=0.0)
-            except ValueError as error:  # noqa: PERF203 (rclpy's callback of /clock raises it for a negative time)
+            except ValueError as error:  # rclpy's callback of /clock raises it for a negative time
                 if "must not be negative" not in str(error):
                     raise
                 print(f"ignored on /clock: {error}", file=sys.stderr, flush=True)
@@ -92,7 +103,6 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
     if "--help" in sys.argv:
         return print_help(factory)
     on_signals(end_at_once)
-    came: list[int] = []
     try:
         if kernels:
             warm_up(kernels, report=get_logger("warm_up").info)
@@ -101,7 +111,6 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
             raise ArgumentError(str(error)) from error
         made = factory()
-        on_signals(lambda number, _: came.append(number))  # from now on no callback is cut off in the middle
         nodes = [made] if isinstance(made, Node) else list(made)
         executor = make_executor()
         for node in nodes:
@@ -112,7 +121,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         gc.collect()
         gc.freeze()
         wait_for_input = next((node.wait_for_input for node in nodes if hasattr(node, "wait_for_input")), None)
-        spin(executor, lambda: bool(came) or any(getattr(node, "done", False) for node in nodes), wait_for_input)
+        spin(executor, lambda: any(getattr(node, "done", False) for node in nodes), wait_for_input)
         for node in nodes:
             executor.remove_node(node)
             node.destroy_node()

@@ -78,6 +78,8 @@ class SimulatedPandaNode(Node):
         self._origin = self._due = time.time_ns() + START_DELAY
         self._sent = 0
         self._publish_truth()
+        if self._awaited:
+            self.get_logger().info(f"waiting for {self._awaited} subscribers to {self._joint_states.topic_name}")
         every(self, PERIOD, self._on_timer)
 
     def _stamp(self) -> Time:

@@ -117,7 +117,9 @@ def test_errors_of_each_joint(panda, motion, columns):
         "soft": arm_model.SOFT * (panda.friction_torques(motion.dq) - memory),
         "rotor_inertia": arm_model.ROTOR * motion.ddq,
     }
-    own = A[:, :, A.shape[2] - OWN :]
+    own = A[:, :, A.shape[2] - 7 * OWN :].reshape(len(A), 7, 7, OWN)
+    assert not own[:, ~np.eye(7, dtype=bool)].any(), "the others' errors"
+    own = np.einsum("kiic->kic", own)
     assert tuple(signals) == arm_model.TERMS
     for k, signal in enumerate(signals.values()):
         assert_columns(own[:, :, k], filtered(signal)[motion.stamp > SETTLED])
@@ -128,15 +130,6 @@ def test_a_residual_map_leaves_a_share(panda, motion):
     sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(14.0).reshape(2, 7)
     A = 0.25 * whole.step(DT, *sample, np.ones(7))
     np.testing.assert_allclose(part.step(DT, *sample, np.full(7, 0.25)), A, rtol=1e-14)
-
-
-def test_the_torque_of_errors(panda, motion, rng):
-    """A phi, from the columns that are shared and those of each joint."""
-    errors = ErrorColumns(panda, POLE, RATIO)
-    phi, sample = rng.normal(size=errors.size), (motion.q[0], motion.dq[0], np.ones(7))
-    A = errors.step(DT, sample, np.ones((2, 7)), np.ones(7))
-    own = np.kron(np.eye(7), np.ones(OWN)) * np.tile(A[:, errors.shared :], 7)
-    np.testing.assert_allclose(errors.torque(phi), np.hstack((A[:, : errors.shared], own)) @ phi, rtol=1e-12)
 
 
 def test_errors_have_units(panda, rng):
@@ -164,12 +157,12 @@ def test_level_and_white_noise_are_learnt(panda, rng, level, white):
     std, variance = level * noise.std, white * noise.white + least
     prior_white = noise.white.copy()
     state, d = GaussianState.prior(np.full(10, 1e-6), noise.std, 1), std * rng.normal(size=7)
-    Y, A = np.zeros((7, 10)), np.zeros((7, 1))
+    H = np.hstack((np.zeros((7, 10)), np.eye(7)))
     for _ in range(6000):
         d = a * d + std * np.sqrt(1.0 - a * a) * rng.normal(size=7)
         y = d + np.sqrt(variance) * rng.normal(size=7)
         state = predict(state, a, noise.std)
-        state, step = correct(state, Y, A, 1, y, noise.white_variance(dt, 0.0), a)
+        state, step = correct(state, H, y, noise.white_variance(dt, 0.0), a)
         seen, P = state.mean[10:17], state.covariance.diagonal()[10:17]
         noise.learn(dt, seen, P, step.innovation, step.variance)
     assert np.sqrt(np.mean(noise.ratio**2)) == pytest.approx(level, rel=0.2)

@@ -15,8 +15,7 @@ from panda_dynamics_ros.estimation.hypotheses import MOMENTS, SIZES
 from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, OnsetRegressors
 
-N, SHARED, OWN = 3, 2, 2
-ERRORS = SHARED + N * OWN
+N, ERRORS = 3, 8
 SIGMA, VARIANCE = np.array([0.3, 0.5, 0.2]), np.array([0.01, 0.02, 0.005])
 DECAY = np.array([0.95, 0.9, 0.97])
 PAYLOAD_STD = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
@@ -32,7 +31,7 @@ def followed(jump, settled=hypotheses.SETTLED):
     for k in range(LAST):
         for each, terms in zip((regression, own), 2 * [rng.normal(size=(2, N, 11))], strict=True):
             each.rows(np.array([hypotheses.PERIOD]), *terms[:, None])
-        A, y = rng.normal(size=(N, SHARED + OWN)), 0.3 * rng.normal(size=N)
+        A, y = rng.normal(size=(N, ERRORS)), 0.3 * rng.normal(size=N)
         if k == FIRST:
             onset.start(0, 0.0)
             onset.follow(np.ones(1), own)
@@ -40,7 +39,8 @@ def followed(jump, settled=hypotheses.SETTLED):
             regressors, constant = onset.follow(onset.share, own)
             y += regressors[:, :MOMENTS, 0] @ jump[:MOMENTS] + constant * jump[MOMENTS:]
         predicted = predict(state, DECAY, SIGMA)
-        state, step = correct(predicted, regression.filtered[:, :ARM], A, SHARED, y, VARIANCE, DECAY)
+        H = np.hstack((regression.filtered[:, :ARM], np.eye(N), A))
+        state, step = correct(predicted, H, y, VARIANCE, DECAY)
         if k >= FIRST:
             detector.follow(step, regression, predicted, state)
     return state, detector
@@ -67,7 +67,8 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
     roots = rng.normal(size=(2, MOMENTS + N, MOMENTS + N))
     L, v = 30.0 * roots @ roots.transpose(0, 2, 1), 60.0 * rng.normal(size=(2, MOMENTS + N))
     found, shares, settled = np.empty((2, 3)), np.array([1.0, 0.1, 0.2, 0.3]), hypotheses.SETTLED * SIGMA
-    known, chi = (SIZES, shares, settled, hypotheses.TOUCHES, SIGMA), np.zeros((2, 2))
+    payloads = np.array([[*(m * shares) ** 2, *settled**2] for m in SIZES])
+    known, chi = (payloads, np.outer(hypotheses.TOUCHES, SIGMA) ** 2, settled**2), np.zeros((2, 2))
     hypotheses.log_bayes_factors(np.array([0, 1]), L, v, chi, *known, np.zeros(2), found)
 
     def log_ratio(L, v, P):
@@ -77,7 +78,7 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
         return log_density(L + L @ P @ L) - log_density(L)
 
     for slot in (0, 1):
-        of_payload = [log_ratio(L[slot], v[slot], np.diag([*(m * shares) ** 2, *settled**2])) for m in SIZES]
+        of_payload = [log_ratio(L[slot], v[slot], np.diag(variance)) for variance in payloads]
         of_touch = [
             log_ratio(L[slot, 4:k, 4:k], v[slot, 4:k], np.diag((t * SIGMA[: k - 4]) ** 2))
             for t in hypotheses.TOUCHES

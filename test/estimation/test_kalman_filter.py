@@ -20,26 +20,25 @@ PHI = slice(PARAMETERS + 3, PARAMETERS + 3 + ERRORS)
 
 @pytest.fixture
 def data():
+    """H (25, 3, N) and y (25, 3): columns of a payload, of the disturbance, shared ones and those of each joint."""
     rng = np.random.default_rng(1)
-    return rng.normal(size=(25, 3, PARAMETERS)), rng.normal(size=(25, 3, SHARED + OWN)), 0.1 * rng.normal(size=(25, 3))
+    Y, A = rng.normal(size=(25, 3, PARAMETERS)), rng.normal(size=(25, 3, SHARED + OWN))
+    own = [np.eye(3)[:, [i]] * A[:, [i], SHARED:] for i in range(3)]
+    H = np.concatenate((Y, np.broadcast_to(np.eye(3), (25, 3, 3)), A[..., :SHARED], *own), axis=2)
+    return H, 0.1 * rng.normal(size=(25, 3))
 
 
 def prior():
     return GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
 
 
-def filtered(Y, A, y):
+def filtered(H, y):
     state = prior()
     for k in range(len(y)):
         if k:
             state = predict(state, DECAY, SIGMA)
-        state, _ = correct(state, Y[k], A[k], SHARED, y[k], VARIANCE, DECAY)
+        state, _ = correct(state, H[k], y[k], VARIANCE, DECAY)
     return state
-
-
-def columns_of(A):
-    """Columns (3, ERRORS) of one sample: shared ones, then those of each joint in its own place."""
-    return np.hstack((A[:, :SHARED], *(np.eye(3)[:, [i]] * A[i, SHARED:] for i in range(3))))
 
 
 def coloured_covariance(count):
@@ -53,12 +52,11 @@ def coloured_covariance(count):
 
 def test_recursion_equals_generalised_least_squares(data):
     """The oracle knows no recursion: all samples at once, weighted by the covariance of the coloured noise."""
-    Y, A, y = data
-    state = filtered(Y, A, y)
-    H = np.concatenate([np.hstack((Y[k], columns_of(A[k]))) for k in range(len(y))])
+    rows, y = data
+    state, known = filtered(rows, y), np.r_[THETA, PHI]
+    H = np.concatenate(rows)[:, known]
     noise, before = coloured_covariance(len(y)), np.diag(np.r_[PAYLOAD_STD, np.ones(ERRORS)] ** 2)
     covariance = np.linalg.inv(H.T @ np.linalg.solve(noise, H) + np.linalg.inv(before))
-    known = np.r_[THETA, PHI]
     # Both go through some hundred double-precision operations at a condition number of about 1e4.
     mean = covariance @ H.T @ np.linalg.solve(noise, y.ravel())
     np.testing.assert_allclose(state.mean[known], mean, rtol=1e-8, atol=1e-10)
@@ -67,10 +65,10 @@ def test_recursion_equals_generalised_least_squares(data):
 
 def test_a_correction_is_the_dense_one(data):
     """All joints at once, with the inverse of a matrix; the steps' gains are those of one joint after the other."""
-    Y, A, y = data
-    before = predict(filtered(Y[:10], A[:10], y[:10]), DECAY, SIGMA)
-    after, step = correct(before, Y[10], A[10], SHARED, y[10], VARIANCE, DECAY)
-    H, P = np.hstack((Y[10], np.eye(3), columns_of(A[10]))), before.covariance
+    rows, y = data
+    before = predict(filtered(rows[:10], y[:10]), DECAY, SIGMA)
+    after, step = correct(before, rows[10], y[10], VARIANCE, DECAY)
+    H, P = rows[10], before.covariance
     gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + np.diag(VARIANCE))
     np.testing.assert_allclose(after.mean, before.mean + gain @ (y[10] - H @ before.mean), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(after.covariance, P - gain @ H @ P, rtol=1e-9, atol=1e-12)
@@ -103,12 +101,12 @@ def test_conditioning_is_bayes_rule(data, other):
 
 def test_standing_still_teaches_nothing_twice(data):
     """Without motion time the disturbance is one constant: an hour of one pose ends where a minute did."""
-    Y, A, y = data
+    H, y = data
 
     def repeated(count):
         state = prior()
         for _ in range(count):
-            state, _ = correct(state, Y[0], A[0], SHARED, y[0], VARIANCE, np.ones(3))
+            state, _ = correct(state, H[0], y[0], VARIANCE, np.ones(3))
         return state
 
     minute, longer = repeated(6_000), repeated(60_000)

@@ -69,19 +69,41 @@ start.main()
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, IMPORTING), (signal.SIGTERM, STARTING)])
-def test_a_node_that_takes_long_to_start_need_not_be_waited_for(number, code, fresh):
-    """As the first start does, which compiles: launch would kill it."""
+BUSY = """
+import sys, time
+from panda_dynamics_ros.nodes.runner import run_node
+from rclpy.node import Node
+from std_msgs.msg import Float64
+class Busy(Node):
+    def __init__(self):
+        super().__init__("busy")
+        self.sent = self.create_publisher(Float64, "x", 100)
+        self.create_subscription(Float64, "x", self.serve, 100)
+        self.create_timer(0.1, lambda: self.sent.publish(Float64()))
+    def serve(self, message):
+        self.sent.publish(message)
+        self.sent.publish(message)
+        time.sleep(0.002)
+        print("serving", flush=True)
+sys.exit(run_node(Busy))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, IMPORTING), (signal.SIGTERM, STARTING), (signal.SIGINT, BUSY)]
+)
+def test_a_node_that_is_busy_ends_when_asked(number, code, fresh):
+    """While it starts, and compiles; and where each message that it serves is followed by two others."""
     pipe = subprocess.PIPE
     process = subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, env=fresh.environment)
     with process:
         try:
             assert process.stdout is not None
             assert process.stderr is not None
-            assert process.stdout.readline() in (b"starting\n", b"importing\n")
+            assert process.stdout.readline() in (b"starting\n", b"importing\n", b"serving\n")
             process.send_signal(number)
             assert process.wait(PATIENCE) == 0
-            assert process.stderr.read() == b""
+            assert [line for line in process.stderr.readlines() if b"[INFO]" not in line] == []
         finally:
             process.kill()
 

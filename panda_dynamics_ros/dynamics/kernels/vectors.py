@@ -160,6 +160,15 @@ def cos_sin(x):
 
 
 @part
+def inner(a, b):
+    """a . b of vectors of any length."""
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    return total
+
+
+@part
 def factorise(A):
     """A = L L', positive definite; L takes the place of A's lower triangle."""
     for j in range(A.shape[0]):
