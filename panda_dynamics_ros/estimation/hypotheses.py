@@ -182,6 +182,11 @@ def probability(log_odds: float) -> float:
     return 1.0 / (1.0 + math.exp(min(-log_odds, 50.0)))
 
 
+def change_probability(time: float) -> float:
+    """Prior probability that what is carried changes within `time` s."""
+    return -math.expm1(-CHANGES * time)
+
+
 def force_evidence(L: FloatArray, v: FloatArray, force: FloatArray, settled: FloatArray) -> FloatArray:
     """Log Bayes factors (.., 3) of a force of each of `SIZES`, by L (.., n, n) and v (.., n) of jumps of the torques.
 

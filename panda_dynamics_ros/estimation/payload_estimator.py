@@ -587,9 +587,6 @@ class PayloadEstimator:
         if last.evidence < hypotheses.CLEAR:
             return None
         last.untouched = None
-        if not self.keeps_past:
-            self._state = self._with_least(self._state)
-            self._detector.restart(size=len(self._state.mean))
         return ChangeEvent(self._stamp, PICK, last.onset) if last.kind == LOAD else None
 
     def _adopted(self, change: Change) -> tuple[GaussianState, float]:
@@ -604,22 +601,18 @@ class PayloadEstimator:
     def _go_on(self, state: GaussianState, onset: float, before: GaussianState, in_doubt: bool) -> None:
         """Go on from the state after a change of the payload; `before` is the state without this change.
 
-        The state keeps the payload before as its last ten entries, and the least so far; or all of them, and `changes`.
+        The state keeps the payload before as its last ten entries, and the least so far, perhaps the present one; or
+        all of them, and `changes`.
         """
         if self.keeps_past:
             since = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
-        if (untouched := self._untouched) is not None:  # one push may have become another
-            before, end = untouched, len(state.mean) - PARAMETERS
-            state = state if self.keeps_past else state.of(slice(0, end))
-        self._last = _Happening(self._found, onset, before if in_doubt else None)
-        self._state = state if self.keeps_past else self._with_least(state)
-
-    def _with_least(self, state: GaussianState) -> GaussianState:
-        """The state without payloads of the past but the least, which may be the present one, and the last one."""
-        first, others, last = self._first, state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
-        is_least = self._untouched is None and all(state.mean[0] < state.mean[each.start] for each in (*others, last))
-        return state.of(slice(0, first), *([THETA] if is_least else others[:1]), last)
+        before = before if self._untouched is None else self._untouched  # one push may have become another
+        self._last, self._state = _Happening(self._found, onset, before if in_doubt else None), state
+        if not self.keeps_past:
+            others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
+            is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))
+            self._state = state.of(slice(0, self._first), *([THETA] if is_least else others[:1]), last)
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)
@@ -660,7 +653,7 @@ class PayloadEstimator:
         if lead == -math.inf or row.surprise(touch.loaded, 0.0) > self._consistent:
             # If the payload has changed, it has just now, beside the touch.
             touched = max(self._stamp - touch.onset, hypotheses.PASSED)
-            touch.loaded, touch.evidence = now, math.log(-math.expm1(-hypotheses.CHANGES * touched))
+            touch.loaded, touch.evidence = now, math.log(hypotheses.change_probability(touched))
         else:
             touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
             touch.evidence += lead * dt / hypotheses.PASSED
@@ -689,7 +682,7 @@ class PayloadEstimator:
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.H[:, THETA])
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
-        meanwhile = -math.expm1(-hypotheses.CHANGES * (self._stamp - touch.onset))  # prior probability of a change
+        meanwhile = hypotheses.change_probability(self._stamp - touch.onset)
         share = hypotheses.probability(math.log(meanwhile) + payload + possible)
         self._return_to(before.mixed(loaded, share), self._settled)
         self._touch = None
@@ -722,7 +715,7 @@ class PayloadEstimator:
             share = hypotheses.probability(self._detector.lead if is_contact else -self._detector.lead)
         else:  # a touch, or a gap, may also hide a change
             unseen = self._stamp - (self._unseen_since if touch is None else touch.onset)
-            may_have_changed = -math.expm1(-hypotheses.CHANGES * unseen)
+            may_have_changed = hypotheses.change_probability(unseen)
             covariance = covariance + may_have_changed * np.diag(self.options.prior_std**2)
             if touch is not None:
                 other, share = self.carried(touch.loaded).mean, hypotheses.probability(touch.lead)
