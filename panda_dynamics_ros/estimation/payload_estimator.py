@@ -706,9 +706,11 @@ class PayloadEstimator:
             return estimate
         other, covariance, share = estimate.vector, estimate.covariance, 0.0  # other: what is carried if not this
         if self._is_undecided:  # its odds are above one in twenty: the 95 % interval reaches it
-            share = NORMAL_95**-2
-            state = self._state if self._untouched is not None or pending is None else pending.state
-            other = self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean
+            share, before = NORMAL_95**-2, self._untouched
+            state = self._state if before is not None or pending is None else pending.state
+            answers = [self.carried(state, slice(len(state.mean) - PARAMETERS, len(state.mean))).mean]
+            answers += [] if before is None else [self.carried(before).mean]  # what came before may be in doubt, too
+            other = max(answers, key=lambda vector: abs(float(vector[0]) - estimate.mass))
         elif pending is not None and touch is None:  # or it is of the other kind
             before, is_contact = self._detector.before(pending.age), pending.kind == CONTACT
             other = self.carried(self._changed(before) if is_contact else before).mean
