@@ -229,7 +229,7 @@ class JointStateInput:
         others.sort(key=lambda topic: -len(commonpath([topic, self._topic])))  # those of the own namespace first
         elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
         if self._node.count_publishers(self._topic):
-            elsewhere = "; its publisher has sent nothing yet"
+            elsewhere = "; it has a publisher, from which nothing has come"
         self._node.get_logger().warning(
             f"no joint states on {self._topic} for {self.silence:.0f} s{self._others}{elsewhere} (joint_states_topic)",
             throttle_duration_sec=10.0,

@@ -28,12 +28,8 @@ def data():
     return H, 0.1 * rng.normal(size=(25, 3))
 
 
-def prior():
-    return GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
-
-
 def filtered(H, y):
-    state = prior()
+    state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
     for k in range(len(y)):
         if k:
             state = predict(state, DECAY, SIGMA)
@@ -104,7 +100,7 @@ def test_standing_still_teaches_nothing_twice(data):
     H, y = data
 
     def repeated(count):
-        state = prior()
+        state = GaussianState.prior(PAYLOAD_STD, SIGMA, ERRORS)
         for _ in range(count):
             state, _ = correct(state, H[0], y[0], VARIANCE, np.ones(3))
         return state

@@ -171,9 +171,18 @@ def test_the_centre_of_mass_is_identifiable_only_where_it_is_known(panda):
     assert estimate.identifiable[[0, 3]].tolist() == [True, False]
 
 
+def test_a_push_that_lasts_is_no_mass(panda):
+    """20 N m on four joints for 0.4 s, noticed as a contact: nothing is carried, once its kind is decided."""
+    motion = sinusoids(4.0, rate=500.0)
+    tau, pushed = torques(panda, motion), (motion.stamp >= 2.0) & (motion.stamp < 2.4)
+    tau[pushed, :4] += 20.0
+    _, estimates = followed(panda, motion, tau)
+    assert set(kinds(estimates)) == {"contact"}
+    assert max(each.mass for each in estimates if not 2.0 < each.stamp < 2.5) < 0.25  # 20 N m are 2 to 4 kg
+
+
 SECONDS, RATE = 12.0, 1000
 Signals = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # stamp (N,), s; q, dq, tau (N, 7)
-Change = Callable[[Signals], Signals]
 
 
 def late(values: FloatArray, samples: int) -> FloatArray:
@@ -200,7 +209,7 @@ def filtered_difference(signals: Signals) -> Signals:
     return stamp, q, dq, tau
 
 
-IMPERFECT: dict[str, Change] = {
+IMPERFECT: dict[str, Callable[[Signals], Signals]] = {
     "100 Hz": lambda s: chosen(s, np.arange(0, len(s[0]), 10)),
     "stamps with jitter": lambda s: (s[0] + np.random.default_rng(3).uniform(-2e-4, 2e-4, len(s[0])), *s[1:]),
     "stamps in steps of 10 ms": lambda s: (np.round(s[0], 2), s[1], s[2], s[3]),
