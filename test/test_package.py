@@ -81,8 +81,7 @@ def test_nodes_that_launch_files_start_are_declared(manifest):
     files = [*(ROOT / "launch").glob("*.launch.py"), ROOT / NAME / "nodes" / "launching.py"]
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     packages = set(re.findall(r'package="(\w+)"', text))
-    assert packages == {"rviz2", "diagnostic_aggregator"}
-    assert packages <= declared(manifest, "depend", "exec_depend")
+    assert {"rviz2", "diagnostic_aggregator"} == packages <= declared(manifest, "depend", "exec_depend")
 
 
 def test_libraries_are_the_same_for_pip_and_for_rosdep(manifest, arguments):
@@ -127,8 +126,7 @@ def test_every_file_that_users_start_or_read_is_installed(arguments):
     installed = {file for _, files in arguments["data_files"] for file in files}
     for folder in ("launch", "config"):
         files = {f"{folder}/{file.name}" for file in (ROOT / folder).iterdir() if file.is_file()}
-        assert files
-        assert files <= installed
+        assert files and files <= installed
     assert {f"resource/{NAME}", "package.xml"} <= installed
     data = {path for ending in ("*.yaml", "*.csv.gz", "*.xml", "*.pyi") for path in (ROOT / NAME).rglob(ending)} | {
         ROOT / NAME / "py.typed"

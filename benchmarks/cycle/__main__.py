@@ -128,9 +128,13 @@ def main() -> None:
     options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
     options.add_argument("--random", type=int, metavar="N", help="so many random scenarios, and nothing else")
     options.add_argument("--hand", default="pushes", choices=HANDS, help="of these: what touches the arm")
+    options.add_argument("--loaded", action="store_true", help="the arms hold something from the start")
     args = options.parse_args()
     if args.random:
-        judged, seeds = partial(run_random, hand=args.hand), range(args.first, args.first + args.random)
+        judged, seeds = (
+            partial(run_random, hand=args.hand, loaded=args.loaded),
+            range(args.first, args.first + args.random),
+        )
         weighed, watched = _parted(run_jobs(judged, seeds, args.processes))
         print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
         return

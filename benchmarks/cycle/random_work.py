@@ -2,7 +2,7 @@
 """Random work on random arms, reported by random signals: `scenario(seed)`.
 
 Objects of 0.12 to 2.5 kg come and go at once or within half a second, at rest or in motion, one on top of another or in
-its place. Meanwhile, whether the arm holds something or not, one of `HANDS` is at it.
+its place. Meanwhile, whether the arm holds something or not, one of `HANDS` is at it. It may hold one from the start.
 """
 
 from __future__ import annotations
@@ -21,12 +21,18 @@ UNUSUAL = ("dry friction of 6 % of the torque more", "torques 25 ms late", "torq
 NOTHING = InertialParameters.zero()
 
 
-def scenario(seed: int, hand: str = "pushes") -> Recording:
-    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it; hand: one of `HANDS`."""
+def scenario(seed: int, hand: str = "pushes", loaded: bool = False) -> Recording:
+    """A recording of some things that happen to an arm, as one of `SIGNALS` reports it.
+
+    hand: one of `HANDS`. loaded: whether the arm holds something from the start.
+    """
     rng = np.random.default_rng([seed, 27])
     robot = pdr.load_robot(str(rng.choice(ROBOTS)))
     arm = drawn_arm(robot, rng, rng.uniform(0.5, 1.5))
     work, carried = Work(robot, rng), NOTHING
+    if loaded:
+        carried = thing(rng)
+        work.hold(carried)
     while work.time < DURATION:
         work.share = rng.uniform(0.15, 0.8)
         steps = (_pick, _pick_in_motion) if carried.mass == 0.0 else (_put_down, _drop_in_motion, _swap, _add)

@@ -331,6 +331,11 @@ class Work:
         self.ramps.append((begin, rise, payload.vector))
         self.happenings.append(Happening(kind, begin, begin + rise, payload))
 
+    def hold(self, payload: InertialParameters) -> None:
+        """What is carried from the start."""
+        self.ramps.append((-1.0, 1.0, payload.vector))
+        self.happenings.append(Happening("held from the start", 0.0, 0.0, payload))
+
     def push(self, kind: str, force: FloatArray, begin: float, duration: float = 1.0, rise: float = 0.05) -> None:
         """A force (3,), N in base axes, on the payload's centre, or an empty hand; nothing is picked up.
 

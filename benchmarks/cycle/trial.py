@@ -74,7 +74,7 @@ def judge(recording: Recording, track: Track, rows: Rows | None) -> tuple[list[W
 
 def _watched(r: Recording, events: Sequence[tuple[float, str]], worst: float) -> Watched:
     """Which events nobody caused, and which changes nobody noticed."""
-    left, unnoticed, carried = list(events), [], 0.0
+    left, unnoticed, carried = list(events), [], float(r.truth[0, 0])
     changes = [h for h in r.happenings if h.kind in ("pick", "handed over", "steadily", "release")]
     for h in changes:
         kinds = ("release", "load") if h.kind == "release" else ("pick", "load")
@@ -123,9 +123,9 @@ def run(job: Job) -> list[Weighed | Watched]:
     return found
 
 
-def run_random(seed: int, hand: str) -> list[Weighed | Watched]:
+def run_random(seed: int, hand: str, loaded: bool) -> list[Weighed | Watched]:
     """A random scenario, judged, in a worker process."""
-    recording = scenario(seed, hand)
+    recording = scenario(seed, hand, loaded)
     weighed, watched = judge(recording, estimated(recording), None)
     return [*weighed, watched]
 

@@ -64,9 +64,9 @@ DEGREES = 20.0
 _INVERSE_SIZE, _HALF = float(np.mean(1.0 / SIZES)), 0.5 * float(np.mean(SIZES**2))
 _FAMILIES = (LIFETIME, PERIOD, AT_ONCE), (GRADUAL_LIFETIME, GRADUAL_PERIOD, GRADUAL), (RAMP_LIFETIME, RAMP_PERIOD, RAMP)
 EMPTY_ODDS, START_ODDS, NOTHING, TAKEN_OFF = 10.0, 1.0, 0.01, 0.01
-"""Prior odds that the hand was empty before a pick, and that a release leaves what was carried before; that nothing is
-carried at the start, and that a pick is of what was carried before; kg, one sigma of nothing and of no difference;
-probability that a release leaves less than all that was carried before, as where a tool is taken off."""
+"""Prior odds that the hand was empty before a pick, that a release leaves what was carried before, and that what is
+carried at the start is a tool; that nothing is carried at the start, and that a pick is of what was carried before; kg,
+one sigma of nothing and of no difference; probability that a tool, or what releases have left, is taken off."""
 LIGHTEST, TOO_HEAVY = 0.05, 0.15  # kg: smallest jump, and error of a difference of masses; error of a mass, one sigma
 SHIFTS = 0.1  # prior probability that a change is one of the centre of mass alone: an object slips in the hand
 PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "load"
@@ -319,6 +319,7 @@ class ChangeDetector:
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
+    taken_off: probability that a release leaves less than all that was carried before.
     """
 
     def __init__(
@@ -344,7 +345,7 @@ class ChangeDetector:
         self._X = np.zeros((self._pasts, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
-        self._age, self._followed = np.full(slots, math.inf), 0.0
+        self._age, self._followed, self.taken_off = np.full(slots, math.inf), 0.0, 1.0 / (1.0 + EMPTY_ODDS)
         # The filter's states, with the age of the regression's filters and the clock of the disturbance (n,) by then.
         self._states: deque[tuple[float, GaussianState, FloatArray]] = deque()
         self.restart()
@@ -580,7 +581,7 @@ class ChangeDetector:
         if (place := base.start) in (0, k):
             return possible + known
         variances += P[place, place] - 2.0 * P[[k, 0], place]
-        least, less = state.mean[place], TAKEN_OFF + (1.0 - TAKEN_OFF) * empty  # it may have come unnoticed
+        least, less = state.mean[place], self.taken_off + (1.0 - self.taken_off) * empty  # it may have come unnoticed
         usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
         return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual + known, math.log(less) + possible))
 

@@ -204,8 +204,7 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
         read = [(connection.topic, time) for connection, time, _ in reader.messages()]
         offers = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}  # type: ignore[union-attr]
     assert Counter(topic for topic, _ in read) == {"/fast": COUNT, "/slow": len(slow)}
-    times = [time for _, time in read]
-    assert times == sorted(times)
+    assert [time for _, time in read] == sorted(time for _, time in read)
     assert [time for topic, time in read if topic == "/fast"] == STAMPS.tolist()
     assert offers["/slow"].durability == QosDurability.TRANSIENT_LOCAL
     assert offers["/fast"].durability == QosDurability.VOLATILE
