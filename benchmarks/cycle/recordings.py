@@ -151,7 +151,7 @@ def cycles(
     robot: RobotModel | str, seed: int, count: int = 10, *, arm: Arm | None = None, at_rest: float = AT_REST,
     heaviest: float = math.inf,
 ) -> Recording:  # fmt: skip
-    """`count` cycles on the arm of a seed: ten seconds each.
+    """`count` cycles on the arm of a seed: twelve seconds each.
 
     arm: another one than that of the seed. at_rest: share of the residual that moves on with time; 1 for all of it.
     heaviest: kg, of the objects.

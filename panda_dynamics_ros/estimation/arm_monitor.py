@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One pipeline from samples of joint states to all that the nodes publish.
 
-The nodes, `replay`, `batch` and the demo call it, so that they cannot differ. A sample is a block of one row. Samples
+The nodes, `replay` and `batch` call it, so that they cannot differ. A sample is a block of one row. Samples
 are checked once, and their momentum terms are computed once: the filters of the payload estimator and of the contact
 detector, which is the momentum observer, both start from them.
 """

@@ -175,6 +175,7 @@ class PayloadMemory:
     vector, covariance: (10,) and (10, 10), mean and covariance of the inertial vector, relative to the tare.
     tare: (10,), what counts as no payload.
     arm: what was learnt about the arm, if it is known.
+    stamp: s, of the last estimate: what has happened since then nobody has seen. -inf where it is not known.
     Raises ArgumentError: a shape is wrong, or a number is one that no estimator has: the filter would keep it.
     """
 
@@ -182,6 +183,7 @@ class PayloadMemory:
     covariance: FloatArray
     tare: FloatArray
     arm: ArmMemory | None = None
+    stamp: float = -math.inf
 
     def __post_init__(self) -> None:
         shapes = {"vector": (PARAMETERS,), "covariance": (PARAMETERS, PARAMETERS), "tare": (PARAMETERS,)}

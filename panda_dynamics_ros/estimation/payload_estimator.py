@@ -220,6 +220,7 @@ class PayloadEstimator:
                 f"{len(arm.mean)} for {len(arm.noise_ratio)}: it was saved with another robot or end effector"
             )
         self.reset()
+        self._stamp = memory.stamp
         payload, P, (k, sigma) = memory.vector, self._state.covariance, self._gain
         self._state.mean[THETA], P[THETA, THETA] = payload, memory.covariance + sigma**2 * np.outer(payload, payload)
         P[THETA, k] = P[k, THETA] = sigma * payload  # as the torques of an unknown gain show it
@@ -243,7 +244,8 @@ class PayloadEstimator:
         arm = ArmMemory(state.mean[known], 0.5 * (P + P.T), self._noise.ratio)
         payload = self.carried(self._present)
         tare = state.mean[self._reference] if self._tared else np.zeros(PARAMETERS)
-        return PayloadMemory(payload.mean, 0.5 * (payload.covariance + payload.covariance.T), tare, arm)
+        covariance = 0.5 * (payload.covariance + payload.covariance.T)
+        return PayloadMemory(payload.mean, covariance, tare, arm, self.estimate.stamp)
 
     @property
     def arm_errors(self) -> ArmErrors:
@@ -385,7 +387,8 @@ class PayloadEstimator:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
         else:
             self._clock.restart()
-        stands = is_gap and math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
+        is_slow = math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
+        stands = is_gap and is_slow and self._updated > -math.inf  # in a restored state the disturbance is unknown
         if not stands or motion > arm_model.SLOW * gap:
             self._touch, self._flow_end = None, -math.inf
         self._state = predict(self._state, self._noise.decay(motion, s), self._noise.std)

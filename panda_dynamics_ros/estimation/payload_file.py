@@ -2,6 +2,7 @@
 """A payload estimate in a YAML file: for people, for Franka's set_load, and to restore an estimator from."""
 
 import base64
+import math
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ def load_estimate(path: str | Path, robot: RobotDescription | None = None) -> Pa
             if not np.allclose(saved, robot.gravity):
                 words = f"expected {robot.gravity.tolist()}, got {saved.tolist()}: it was saved under another mounting"
                 raise ArgumentError(f"memory.gravity: {words}")
-        return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm)
+        stamp = content.get("stamp", -math.inf)  # which is that of who has seen nothing
+        stamp = stamp if stamp == -math.inf else checks.number(stamp, "stamp")
+        return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm, stamp)
     except ArgumentError as error:
         raise DataError(f"{path}: {error}") from error
 
