@@ -613,7 +613,7 @@ class PayloadEstimator:
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
         before = before if self._untouched is None else self._untouched  # one push may have become another
         self._last, self._state = _Happening(self._found, onset, before if in_doubt else None), state
-        if state.mean[0] < before.mean[0] - hypotheses.LIGHTEST:  # what a release leaves is there to stay
+        if not in_doubt and state.mean[0] < before.mean[0] - hypotheses.LIGHTEST:  # what is left is there to stay
             self._detector.taken_off = hypotheses.TAKEN_OFF
         if not self.keeps_past:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
