@@ -131,10 +131,8 @@ def main() -> None:
     options.add_argument("--loaded", action="store_true", help="the arms hold something from the start")
     args = options.parse_args()
     if args.random:
-        judged, seeds = (
-            partial(run_random, hand=args.hand, loaded=args.loaded),
-            range(args.first, args.first + args.random),
-        )
+        judged = partial(run_random, hand=args.hand, loaded=args.loaded)
+        seeds = range(args.first, args.first + args.random)
         weighed, watched = _parted(run_jobs(judged, seeds, args.processes))
         print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
         return
