@@ -87,7 +87,8 @@ class Happening:
     """Something that happens to the arm.
 
     kind: pick, handed over (the load comes on within half a second while the arm stands in the air), steadily (within
-    one or two while it moves), release, poured, pulled or lifted. begin, end: s. payload: what is carried at `end`.
+    one or two while it moves), held from the start, release, poured, pulled, lifted or pushed. begin, end: s. payload:
+    what is carried at `end`.
     """
 
     kind: str

@@ -319,7 +319,7 @@ class ChangeDetector:
     suspected: where none is pending, the likeliest ramp, and the probability that there is one.
     passed: a change that is followed no longer, and its probability; None without one.
     unnoticed: kg^2/s, see `unnoticed_variance`; 0 until a hypothesis has been dropped.
-    taken_off: probability that a release leaves less than all that was carried before.
+    has_released: whether a release beyond doubt has left what there is to stay.
     """
 
     def __init__(
@@ -345,7 +345,7 @@ class ChangeDetector:
         self._X = np.zeros((self._pasts, columns, slots))
         self._L, self._v = np.zeros((slots, columns, columns)), np.zeros((slots, columns))
         self._chi, self._evidence = np.zeros((slots, 2)), np.zeros((slots, 3))
-        self._age, self._followed, self.taken_off = np.full(slots, math.inf), 0.0, 1.0 / (1.0 + EMPTY_ODDS)
+        self._age, self._followed, self.has_released = np.full(slots, math.inf), 0.0, False
         # The filter's states, with the age of the regression's filters and the clock of the disturbance (n,) by then.
         self._states: deque[tuple[float, GaussianState, FloatArray]] = deque()
         self.restart()
@@ -581,7 +581,8 @@ class ChangeDetector:
         if (place := base.start) in (0, k):
             return possible + known
         variances += P[place, place] - 2.0 * P[[k, 0], place]
-        least, less = state.mean[place], self.taken_off + (1.0 - self.taken_off) * empty  # it may have come unnoticed
+        least, less = state.mean[place], TAKEN_OFF if self.has_released else 1.0 / (1.0 + EMPTY_ODDS)
+        less += (1.0 - less) * empty  # it may have come unnoticed
         usual = log_possibility(before - least, after - least, variances, self._max_mass, LIGHTEST)
         return float(np.logaddexp(math.log(max(1.0 - less, 1e-300)) + usual + known, math.log(less) + possible))
 

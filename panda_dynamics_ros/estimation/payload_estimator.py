@@ -156,7 +156,7 @@ class PayloadEstimator:
         self._state = GaussianState.prior(self.options.prior_std, self._noise.std, self._errors.size)
         self._body = ConsistentBody()
         self._touch: _Touch | None = None
-        self._detector.taken_off = 1.0 / (1.0 + hypotheses.EMPTY_ODDS)
+        self._detector.has_released = False
         self._flow_end = -math.inf
         self._since_fade = self.delay = 0.0
         self._last: _Happening | None = None
@@ -613,8 +613,7 @@ class PayloadEstimator:
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
         before = before if self._untouched is None else self._untouched  # one push may have become another
         self._last, self._state = _Happening(self._found, onset, before if in_doubt else None), state
-        if not in_doubt and state.mean[0] < before.mean[0] - hypotheses.LIGHTEST:  # what is left is there to stay
-            self._detector.taken_off = hypotheses.TAKEN_OFF
+        self._detector.has_released |= not in_doubt and bool(state.mean[0] < before.mean[0] - hypotheses.LIGHTEST)
         if not self.keeps_past:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
             is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))

@@ -91,7 +91,7 @@ def load_estimate(path: str | Path, robot: RobotDescription | None = None) -> Pa
             if not np.allclose(saved, robot.gravity):
                 words = f"expected {robot.gravity.tolist()}, got {saved.tolist()}: it was saved under another mounting"
                 raise ArgumentError(f"memory.gravity: {words}")
-        stamp = content.get("stamp", -math.inf)  # which is that of who has seen nothing
+        stamp = content.get("stamp", -math.inf)  # as of an estimator that has had no sample
         stamp = stamp if stamp == -math.inf else checks.number(stamp, "stamp")
         return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm, stamp)
     except ArgumentError as error:

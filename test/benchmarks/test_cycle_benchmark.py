@@ -195,7 +195,7 @@ IN_DOUBT = (458, "presses"), (531, "presses"), (536, "presses"), (2077,), (185, 
 
 @pytest.mark.parametrize("work", IN_DOUBT)
 def test_what_is_in_doubt_is_not_confidently_wrong(work):
-    """A press looks like a release, and a release like a press, as of what was held at the start: up to 8 sigmas."""
+    """A press may look like a release, and a release like a press, also of an object that was held from the start."""
     assert judge(r := scenario(*work), estimated(r), None)[1].worst < 4.0
 
 
