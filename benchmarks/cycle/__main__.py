@@ -2,7 +2,8 @@
 """`python -m benchmarks.cycle`: the estimator and simple methods on the same recordings, a table each arm.
 
 With `--signals` the estimator alone on the same cycles, as drivers with other rates, noise and delays report them; with
-`--random N` on N random scenarios, of arms, work and signals that nobody has chosen.
+`--random N` on N random scenarios, of arms, work and signals that nobody has chosen; with `--random N --logs` on N of
+each public recording of a real arm.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy as np
 
 from benchmarks.common import Z95, console, parser, print_json, run_jobs, table
 from benchmarks.cycle.random_work import HANDS
+from benchmarks.cycle.real_logs import LOGS
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
 from benchmarks.cycle.signals import SIGNALS
-from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_random, run_signals
+from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_on_log, run_random, run_signals
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
@@ -71,21 +73,21 @@ def show_signals(robot: str, weighed: Sequence[Weighed], watched: Sequence[Watch
     console().print(table(f"{robot}: {minutes:.0f} minutes of each signal, 0.1 to 3 kg", columns, rows))
 
 
-def show_random(weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
-    """A table of all scenarios."""
+def show_random(name: str, weighed: Sequence[Weighed], watched: Sequence[Watched]) -> None:
+    """A table of random scenarios."""
     rows = []
     for kind in dict.fromkeys(w.kind for w in weighed):
         of = [w for w in weighed if w.kind == kind]
         rows.append([kind, _rmse(of), *_held(of)])
     minutes, lost = sum(w.duration for w in watched) / 60.0, [m for w in watched for m in w.unnoticed]
     columns = ("after a", "RMSE g, 1 / 2 s", "95 % holds mass", "flagged CoM", "worst, sigmas")
-    console().print(table(f"{len(watched)} random scenarios, {minutes:.0f} minutes", columns, rows))
+    console().print(table(f"{name}: {len(watched)} random scenarios, {minutes:.0f} minutes", columns, rows))
     (false, kinds), changes = _false_events(watched), sum(w.changes for w in watched)
     light = sum(m < LIGHT for m in lost)
     console().print(
-        f"{10.0 * false / minutes:.1f} false events in ten minutes ({kinds}); of {changes} picks and releases, {light} "
-        f"of less than {LIGHT:g} kg and {len(lost) - light} others not noticed within {PATIENCE:g} s; "
-        f"worst at any second {max(w.worst for w in watched):.1f} sigmas"
+        f"{10.0 * false / minutes:.1f} false events in ten minutes ({kinds or 'none'}); of {changes} picks and "
+        f"releases, {light} of less than {LIGHT:g} kg and {len(lost) - light} others not noticed within {PATIENCE:g} "
+        f"s; worst at any second {max(w.worst for w in watched):.1f} sigmas"
     )
 
 
@@ -127,14 +129,25 @@ def main() -> None:
     options.add_argument("--no-simple", action="store_true", help="the estimator only")
     options.add_argument("--signals", action="store_true", help="the same arms with other rates, noise and delays")
     options.add_argument("--random", type=int, metavar="N", help="so many random scenarios, and nothing else")
+    options.add_argument("--logs", action="store_true", help="of --random: N on each public log of a real arm")
     options.add_argument("--hand", default="pushes", choices=HANDS, help="of these: what touches the arm")
     options.add_argument("--loaded", action="store_true", help="the arms hold something from the start")
     args = options.parse_args()
     if args.random:
-        judged = partial(run_random, hand=args.hand, loaded=args.loaded)
         seeds = range(args.first, args.first + args.random)
-        weighed, watched = _parted(run_jobs(judged, seeds, args.processes))
-        print_json(_as_dicts(weighed, watched)) if args.json else show_random(weighed, watched)
+        if args.logs:
+            results = run_jobs(run_on_log, [(name, seed) for name in LOGS for seed in seeds], args.processes)
+        else:
+            judged = partial(run_random, hand=args.hand, loaded=args.loaded)
+            results = run_jobs(judged, seeds, args.processes)
+        weighed, watched = _parted(results)
+        if args.json:
+            print_json(_as_dicts(weighed, watched))
+            return
+        for name in LOGS if args.logs else ():
+            show_random(name, [w for w in weighed if w.robot == name], [w for w in watched if w.robot == name])
+        if not args.logs:
+            show_random("simulated arms", weighed, watched)
         return
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [

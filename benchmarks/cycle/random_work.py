@@ -77,7 +77,7 @@ def _go(work: Work, carried: InertialParameters) -> InertialParameters:
 def _push(work: Work, carried: InertialParameters) -> InertialParameters:
     """Somebody pushes the arm, in any direction."""
     rng = work.rng
-    force, duration = rng.uniform(6.0, 30.0) * _direction(rng), float(rng.choice([0.3, 1.0, 3.0]))
+    force, duration = rng.uniform(6.0, 30.0) * direction(rng), float(rng.choice([0.3, 1.0, 3.0]))
     work.push("pushed", force, work.time + 0.3, duration, float(rng.choice([0.02, 0.1, 0.3])))
     if rng.random() < 0.6:
         work.rest(0.3 + duration + rng.uniform(0.5, 2.0))
@@ -103,14 +103,14 @@ def _press(work: Work, carried: InertialParameters) -> InertialParameters:
     """The arm presses on something, mostly from above, and half of the times moves along it, with friction."""
     rng, begin, duration, start = work.rng, work.time + 0.3, work.rng.uniform(3.0, 10.0), work.q
     force, rise = rng.uniform(5.0, 25.0), float(rng.choice([0.1, 0.3, 1.0]))
-    normal = np.array([0.0, 0.0, 1.0]) if rng.random() < 0.7 else _direction(rng)
+    normal = np.array([0.0, 0.0, 1.0]) if rng.random() < 0.7 else direction(rng)
     work.push("pushed", force * normal, begin, duration, rise)
     if rng.random() < 0.5:
         work.rest(0.3 + duration)
     else:
         friction = rng.uniform(0.1, 0.5) * force
         for at in np.arange(begin, begin + duration - 1.0, 0.5):
-            along = np.cross(normal, _direction(rng))
+            along = np.cross(normal, direction(rng))
             work.pushes.append((at, at + 1.0, 0.5, friction * along / np.linalg.norm(along)))
         while work.time < begin + duration:
             work.move(start + 0.1 * rng.standard_normal(7), least=1.0)
@@ -118,7 +118,8 @@ def _press(work: Work, carried: InertialParameters) -> InertialParameters:
     return carried
 
 
-def _direction(rng: np.random.Generator) -> np.ndarray:
+def direction(rng: np.random.Generator) -> np.ndarray:
+    """A unit vector."""
     d = rng.standard_normal(3)
     return np.asarray(d / np.linalg.norm(d))
 

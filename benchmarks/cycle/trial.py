@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.cycle import random_work, real_logs
 from benchmarks.cycle.methods import SIMPLE, Rows, Track, estimated
-from benchmarks.cycle.random_work import scenario
 from benchmarks.cycle.recordings import PATIENCE, Recording, brisk, cycles, empty, slips, steady, undeclared
 from benchmarks.cycle.signals import SIGNALS
 
@@ -125,9 +125,16 @@ def run(job: Job) -> list[Weighed | Watched]:
 
 def run_random(seed: int, hand: str, loaded: bool) -> list[Weighed | Watched]:
     """A random scenario, judged, in a worker process."""
-    recording = scenario(seed, hand, loaded)
+    recording = random_work.scenario(seed, hand, loaded)
     weighed, watched = judge(recording, estimated(recording), None)
     return [*weighed, watched]
+
+
+def run_on_log(job: tuple[str, int]) -> list[Weighed | Watched]:
+    """A random scenario on a real log, judged, in a worker process; `robot` is the log's name."""
+    recording = real_logs.scenario(*job)
+    weighed, watched = judge(recording, estimated(recording), None)
+    return [*(replace(each, robot=job[0]) for each in weighed), replace(watched, robot=job[0])]
 
 
 def run_signals(job: Job) -> list[Weighed | Watched]:

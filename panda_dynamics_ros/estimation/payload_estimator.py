@@ -62,13 +62,14 @@ CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expe
 class _Happening:
     """The last change of the payload that was adopted.
 
-    untouched: the state without it, while it may be a steady push. evidence: log Bayes factor of a payload against a
-    push, of the motion since.
+    untouched: the state without it, while it may be a steady push. possible: log probability of such a payload, by
+    what is known. evidence: log Bayes factor of a payload against a push, of the motion since.
     """
 
     kind: str
     onset: float
     untouched: GaussianState | None = None
+    possible: float = 0.0
     evidence: float = 0.0
 
 
@@ -539,7 +540,7 @@ class PayloadEstimator:
             self._flow_end = -math.inf
             if self._touch is None:  # else it is one touch after the other
                 self._touch = _Touch(onset, before, self._changed(before))
-        elif (untouched := self._untouched) is not None and self._brings_back(change):
+        elif (untouched := self._untouched) is not None and change.kind == PICK and self._is_back(change.state):
             self._return_to(untouched, self._settled)  # what seemed to be released: a push has ended
             self._touch, self._last, self._flow_end = None, None, -math.inf
         else:
@@ -565,12 +566,18 @@ class PayloadEstimator:
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
-    def _brings_back(self, change: Change) -> bool:
-        """Whether a pick, after a release that is in doubt, is of what was carried before that."""
-        prior, end = self.options.prior_std, len(change.state.mean) - PARAMETERS
-        difference, covariance, _ = change.state.difference(THETA, slice(end - PARAMETERS, end))
-        same = hypotheses.are_the_same(difference, covariance, prior / prior[0], hypotheses.START_ODDS)
-        return change.kind == PICK and not self.keeps_past and same > 0.5
+    def _is_back(self, state: GaussianState) -> bool:
+        """Whether a state has again what was carried before a release that is in doubt: most likely a push has ended.
+
+        Else the payload would have changed twice since.
+        """
+        last, prior, k = self._last, self.options.prior_std, len(self._state.mean) - PARAMETERS
+        if self.keeps_past or last is None or last.untouched is None:
+            return False
+        difference, covariance, _ = state.difference(THETA, slice(k, k + PARAMETERS))
+        odds = 1.0 / hypotheses.change_probability(self._stamp - last.onset)
+        is_same = hypotheses.are_the_same(difference, covariance, prior / prior[0], odds) > 0.5
+        return is_same and abs(last.untouched.mean[0] - state.mean[k]) < hypotheses.LIGHTEST  # else more is in doubt
 
     def _look_at_doubt(self, last: _Happening, row: _Row, motion: float) -> ChangeEvent | None:
         """Decide by motion whether what has come is a weight or a steady push, and return the event of that."""
@@ -581,14 +588,15 @@ class PayloadEstimator:
         mass, variance, max_mass = self._state.mean[0], self._state.covariance[0, 0], self.options.max_mass
         exists = hypotheses.log_existence(mass, variance, max_mass, hypotheses.TOO_HEAVY)
         flows = self._stamp < self._flow_end
-        if min(last.evidence, 0.0 if flows else exists) < -hypotheses.CLEAR:  # a push: go on from the state before it
+        has_ended = flows and last.kind == RELEASE and self._is_back(self._state)  # no pick is detected meanwhile
+        if has_ended or min(last.evidence, 0.0 if flows else exists) < -hypotheses.CLEAR:  # a push: go on from before
             has_gone = row.surprise(before, self._settled) < self._consistent
             self._touch = None if has_gone else _Touch(last.onset, before, self._changed(before))
             self._last, self._flow_end = None, -math.inf
             self._return_to(before, self._settled if has_gone else arm_model.TOUCH * self._noise.std)
             self._detector.restart(size=len(before.mean))
             return None if has_gone else self._event(CONTACT, last.onset)
-        if last.evidence < hypotheses.CLEAR:
+        if last.evidence + last.possible < hypotheses.CLEAR:
             return None
         last.untouched = None
         return ChangeEvent(self._stamp, PICK, last.onset) if last.kind == LOAD else None
@@ -612,7 +620,8 @@ class PayloadEstimator:
             since = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
         before = before if self._untouched is None else self._untouched  # one push may have become another
-        self._last, self._state = _Happening(self._found, onset, before if in_doubt else None), state
+        possible = self._detector.possibility(state) if in_doubt else 0.0
+        self._last, self._state = _Happening(self._found, onset, before if in_doubt else None, possible), state
         self._detector.has_released |= not in_doubt and bool(state.mean[0] < before.mean[0] - hypotheses.LIGHTEST)
         if not self.keeps_past:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated C and Python, brought to life by the system's compiler and exec, against the package, which is checked
-against other engines elsewhere."""
+"""Generated C and Python, compiled and executed, against the package, which is checked against others elsewhere."""
 
 import ctypes
 import shutil

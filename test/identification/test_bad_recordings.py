@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no arm can be identified from is refused, or named; velocities without their lag, and without those that the
-positions contradict."""
+"""What no arm can be identified from is refused, or named; velocities that lag, or that the positions contradict."""
 
 from dataclasses import replace
 

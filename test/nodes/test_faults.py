@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever comes over the topics, made to harm or just absurd: the nodes stay alive, the estimate stays what it was,
-and diagnostics say why."""
+"""Whatever comes over the topics, made to harm or just absurd: nodes and estimate stay, and diagnostics say why."""
 
 import itertools
 import os

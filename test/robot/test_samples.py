@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint values by name, and every way to be unusable; what a stream of stamps delivered: losses, disorder, single
-stamps that are wrong."""
+"""Joint values by name, and every way to be unusable; what stamps tell: losses, disorder, single wrong ones."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm's imperfections: level and colour of the torque that the model leaves unexplained, noise, sensors,
-perturbed bodies and friction."""
+"""The simulated arm's imperfections: level and colour of its residual, noise, sensors, other bodies and friction."""
 
 from dataclasses import replace
 from typing import NamedTuple
