@@ -620,7 +620,7 @@ class PayloadEstimator:
             since = max(onset, self._resumed)  # what has changed in a gap did so there
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
         before = before if self._untouched is None else self._untouched  # one push may have become another
-        possible = self._detector.possibility(state) if in_doubt else 0.0
+        possible = max(self._detector.possibility(state), -hypotheses.SURE) if in_doubt else 0.0
         self._last, self._state = _Happening(self._found, onset, before if in_doubt else None, possible), state
         self._detector.has_released |= not in_doubt and bool(state.mean[0] < before.mean[0] - hypotheses.LIGHTEST)
         if not self.keeps_past:
