@@ -62,12 +62,13 @@ CONSISTENT = 3.0  # sigmas of the chi square of the torque that is what was expe
 class _Happening:
     """The last change of the payload that was adopted.
 
-    untouched: the state without it, while it may be a steady push. possible: log probability of such a payload, by
-    what is known. evidence: log Bayes factor of a payload against a push, of the motion since.
+    mass: kg, after it. untouched: the state without it, while it may be a steady push. possible: log probability of
+    such a payload, by what is known. evidence: log Bayes factor of a payload against a push, of the motion since.
     """
 
     kind: str
     onset: float
+    mass: float
     untouched: GaussianState | None = None
     possible: float = 0.0
     evidence: float = 0.0
@@ -567,17 +568,16 @@ class PayloadEstimator:
         self._detector.restart(size=len(self._state.mean))
 
     def _is_back(self, state: GaussianState) -> bool:
-        """Whether a state has again what was carried before a release that is in doubt: most likely a push has ended.
-
-        Else the payload would have changed twice since.
-        """
+        """Whether a state has come back to what was carried before a release that is in doubt: a push has ended."""
         last, prior, k = self._last, self.options.prior_std, len(self._state.mean) - PARAMETERS
         if self.keeps_past or last is None or last.untouched is None:
             return False
+        now, before = state.mean[0], state.mean[k]
+        if abs(now - before) > abs(now - last.mass) or abs(last.untouched.mean[0] - before) > hypotheses.LIGHTEST:
+            return False  # or more than this release is in doubt
         difference, covariance, _ = state.difference(THETA, slice(k, k + PARAMETERS))
-        odds = 1.0 / hypotheses.change_probability(self._stamp - last.onset)
-        is_same = hypotheses.are_the_same(difference, covariance, prior / prior[0], odds) > 0.5
-        return is_same and abs(last.untouched.mean[0] - state.mean[k]) < hypotheses.LIGHTEST  # else more is in doubt
+        odds = 1.0 / hypotheses.change_probability(self._stamp - last.onset)  # else it has changed twice
+        return hypotheses.are_the_same(difference, covariance, prior / prior[0], odds) > 0.5
 
     def _look_at_doubt(self, last: _Happening, row: _Row, motion: float) -> ChangeEvent | None:
         """Decide by motion whether what has come is a weight or a steady push, and return the event of that."""
@@ -621,7 +621,8 @@ class PayloadEstimator:
             self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
         before = before if self._untouched is None else self._untouched  # one push may have become another
         possible = max(self._detector.possibility(state), -hypotheses.SURE) if in_doubt else 0.0
-        self._last, self._state = _Happening(self._found, onset, before if in_doubt else None, possible), state
+        untouched, mass = before if in_doubt else None, float(state.mean[0])
+        self._last, self._state = _Happening(self._found, onset, mass, untouched, possible), state
         self._detector.has_released |= not in_doubt and bool(state.mean[0] < before.mean[0] - hypotheses.LIGHTEST)
         if not self.keeps_past:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
