@@ -3,7 +3,7 @@
 
 Motion and torques are those of the arm, which carries and touches nothing. The exact torques of objects that come and
 go, and of pushes at the hand, are added to the measured ones. So the errors of the arm's model, friction, delays, lost
-samples and noise are real; objects do not bend the motion, as those of a stiff arm would hardly do.
+samples and noise are real. The objects do not change the motion; on a real arm, which is stiff, they hardly would.
 """
 
 from __future__ import annotations
