@@ -19,7 +19,7 @@ from benchmarks.cycle.random_work import HANDS
 from benchmarks.cycle.real_logs import LOGS
 from benchmarks.cycle.recordings import AT_REST, PATIENCE, ROBOTS
 from benchmarks.cycle.signals import SIGNALS
-from benchmarks.cycle.trial import ESTIMATOR, TIMES, Job, Watched, Weighed, run, run_on_log, run_random, run_signals
+from benchmarks.cycle.trial import ESTIMATOR, SIMULATED, TIMES, Job, Watched, Weighed, run, run_random, run_signals
 
 QUICK, FULL, FIRST = 2, 8, 100  # arms; the first one's seed
 QUICK_EMPTY, EMPTY = 100.0, 300.0  # s
@@ -134,20 +134,14 @@ def main() -> None:
     options.add_argument("--loaded", action="store_true", help="the arms hold something from the start")
     args = options.parse_args()
     if args.random:
-        seeds = range(args.first, args.first + args.random)
-        if args.logs:
-            results = run_jobs(run_on_log, [(name, seed) for name in LOGS for seed in seeds], args.processes)
-        else:
-            judged = partial(run_random, hand=args.hand, loaded=args.loaded)
-            results = run_jobs(judged, seeds, args.processes)
-        weighed, watched = _parted(results)
+        names, seeds = LOGS if args.logs else [SIMULATED], range(args.first, args.first + args.random)
+        judged = partial(run_random, hand=args.hand, loaded=args.loaded)
+        weighed, watched = _parted(run_jobs(judged, [(name, seed) for name in names for seed in seeds], args.processes))
         if args.json:
             print_json(_as_dicts(weighed, watched))
             return
-        for name in LOGS if args.logs else ():
+        for name in names:
             show_random(name, [w for w in weighed if w.robot == name], [w for w in watched if w.robot == name])
-        if not args.logs:
-            show_random("simulated arms", weighed, watched)
         return
     arms, seconds = args.arms or (QUICK if args.quick else FULL), QUICK_EMPTY if args.quick else EMPTY
     jobs = [

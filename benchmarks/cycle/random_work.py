@@ -2,8 +2,8 @@
 """Random work on random arms, reported by random signals: `scenario(seed)`.
 
 Objects of 0.12 to 2.5 kg come and go at once or within half a second, at rest or in motion, one on top of another or in
-its place. Meanwhile, whether the arm holds something or not, one of `HANDS` is at it. The
-arm may hold an object from the start.
+its place. Meanwhile, whether the arm holds something or not, one of `HANDS` is at it. The arm may hold an object from
+the start.
 """
 
 from __future__ import annotations

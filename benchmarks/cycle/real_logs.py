@@ -13,20 +13,19 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy import signal
 
 import panda_dynamics_ros as pdr
 from benchmarks.cycle.random_work import NOTHING, direction, thing
 from benchmarks.cycle.recordings import Happening, Recording
-from benchmarks.payload.real_log import LOG_1KHZ, LOG_30HZ
-from benchmarks.payload.real_log import LOGS as PUBLIC
+from benchmarks.payload import real_log
+from benchmarks.payload.samples import Samples
 from panda_dynamics_ros import InertialParameters, RobotModel
 from panda_dynamics_ros.checks import FloatArray
 
 HAND = InertialParameters(0.735, np.array([-0.01, 0.01, 0.025]), np.diag([0.001, 0.0025, 0.0017]))
 """Franka's hand of the FR3's recordings, by the external torques of its own model, 0.713 to 0.76 kg."""
 HEAVIEST = 2.0  # kg
-TELEOPERATED = PUBLIC / "fr3_hand_teleop"
+TELEOPERATED = real_log.LOGS / "fr3_hand_teleop"
 
 
 @dataclass(frozen=True)
@@ -40,41 +39,33 @@ class Log:
     robot: str
     end_effector: str = "none"
     base: InertialParameters = NOTHING
-    cutoff: float = 10.0
+    cutoff: float = real_log.CUTOFF
     skipped: float = 0.0
 
 
 LOGS = {
-    "Panda, 1 kHz": Log(LOG_1KHZ, "panda"),
-    "Panda, 30 Hz": Log(LOG_30HZ, "panda", cutoff=4.0, skipped=0.3),
+    "Panda, 1 kHz": Log(real_log.LOG_1KHZ, "panda"),
+    "Panda, 30 Hz": Log(real_log.LOG_30HZ, "panda", cutoff=4.0, skipped=0.3),
     **{f"FR3, 1 kHz, {k}": Log(TELEOPERATED / f"teleop_1khz_{k}.csv", "fr3", "hand") for k in "ab"},
     **{f"FR3, 1 kHz, {k}, undeclared": Log(TELEOPERATED / f"teleop_1khz_{k}.csv", "fr3", base=HAND) for k in "ab"},
 }
 
 
 @cache
-def _measured(log: Log) -> tuple[RobotModel, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Robot, stamp, q, dq and tau, the payload's regressor (N, n, 10), and the flange's Jacobian (N, 6, n)."""
-    data, robot = pdr.load_dataset(log.path), pdr.load_robot(log.robot, end_effector=log.end_effector)
-    used = data.stamp - data.stamp[0] >= log.skipped
-    stamp, q, dq, tau = (values[used] for values in (data.stamp, data.q, data.dq, data.tau))
-    stamp = stamp - stamp[0]
-    even = np.linspace(0.0, stamp[-1], len(stamp))
-    sections = signal.butter(4, log.cutoff, fs=len(stamp) / stamp[-1], output="sos")
-    place = signal.sosfiltfilt(sections, np.column_stack([np.interp(even, stamp, column) for column in q.T]), axis=0)
-    velocity = np.gradient(place, even, axis=0)
-    motion = np.hstack((place, velocity, np.gradient(velocity, even, axis=0)))
-    place, velocity, acceleration = np.split(
-        np.column_stack([np.interp(stamp, even, column) for column in motion.T]), 3, axis=1
-    )
-    return robot, stamp, q, dq, tau, robot.payload_regressor(place, velocity, acceleration), robot.jacobian(place)
+def _measured(log: Log) -> tuple[RobotModel, Samples, FloatArray, FloatArray]:
+    """Robot, N samples, the payload's regressor (N, n, 10), and the Jacobian of the hand (N, 6, n)."""
+    data, robot = real_log.log(log.path), pdr.load_robot(log.robot, end_effector=log.end_effector)
+    used = data.stamp >= log.skipped
+    q, dq, ddq = (values[used] for values in real_log.true_motion(log.path, log.cutoff))
+    samples = Samples(data.stamp[used] - data.stamp[used][0], data.q[used], data.dq[used], data.tau[used])
+    return robot, samples, robot.payload_regressor(q, dq, ddq), robot.jacobian(q)
 
 
 def scenario(name: str, seed: int) -> Recording:
     """One recording with random things that happen from its second second on."""
     log, rng = LOGS[name], np.random.default_rng([seed, 29])
-    robot, stamp, q, dq, tau, Y, J = _measured(log)
-    carried, happenings = NOTHING, list[Happening]()
+    robot, data, Y, J = _measured(log)
+    stamp, carried, happenings = data.stamp, NOTHING, list[Happening]()
     truth, pushed = np.tile(log.base.vector, (len(stamp), 1)), np.zeros((len(stamp), 3))
     if rng.random() < 0.15:
         carried = thing(rng, HEAVIEST)
@@ -95,6 +86,7 @@ def scenario(name: str, seed: int) -> Recording:
             happenings.append(Happening("pick" if carried.mass else "release", time, end, carried + log.base))
         time = end + rng.uniform(1.2, 4.0)
     more = np.einsum("kij,kj->ki", Y, truth - log.base.vector) - np.einsum("kji,kj->ki", J[:, :3], pushed)
-    repeated = np.concatenate(([False], (np.diff(np.hstack((q, dq, tau)), axis=0) == 0.0).all(axis=1)))
-    fresh = np.maximum.accumulate(np.where(repeated, 0, np.arange(len(stamp))))  # what is sent again stays the same
-    return Recording(f"{name}, {seed}", robot, stamp, q, dq, tau + more[fresh], truth, tuple(happenings))
+    changes = np.diff(np.hstack((data.q, data.dq, data.tau)), axis=0, prepend=np.nan) != 0.0
+    fresh = np.maximum.accumulate(np.where(changes.any(axis=1), np.arange(len(stamp)), 0))  # what is sent again stays
+    tau = data.tau + more[fresh]
+    return Recording(f"{name}, {seed}", robot, stamp, data.q, data.dq, tau, truth, tuple(happenings))

@@ -15,7 +15,7 @@ from benchmarks.cycle.signals import SIGNALS
 
 TIMES = (1.0, 2.0)  # s after a load is complete
 PUSHES = ("pulled", "lifted", "pushed")
-ESTIMATOR, BRISK = "estimator", "panda, brisk motion"
+ESTIMATOR, BRISK, SIMULATED = "estimator", "panda, brisk motion", "simulated arms"
 
 
 @dataclass(frozen=True)
@@ -123,18 +123,12 @@ def run(job: Job) -> list[Weighed | Watched]:
     return found
 
 
-def run_random(seed: int, hand: str, loaded: bool) -> list[Weighed | Watched]:
-    """A random scenario, judged, in a worker process."""
-    recording = random_work.scenario(seed, hand, loaded)
+def run_random(job: tuple[str, int], hand: str, loaded: bool) -> list[Weighed | Watched]:
+    """A random scenario on simulated arms, or on a real log, of a name and a seed, judged, in a worker process."""
+    name, seed = job
+    recording = random_work.scenario(seed, hand, loaded) if name == SIMULATED else real_logs.scenario(name, seed)
     weighed, watched = judge(recording, estimated(recording), None)
-    return [*weighed, watched]
-
-
-def run_on_log(job: tuple[str, int]) -> list[Weighed | Watched]:
-    """A random scenario on a real log, judged, in a worker process; `robot` is the log's name."""
-    recording = real_logs.scenario(*job)
-    weighed, watched = judge(recording, estimated(recording), None)
-    return [*(replace(each, robot=job[0]) for each in weighed), replace(watched, robot=job[0])]
+    return [*(replace(each, robot=name) for each in weighed), replace(watched, robot=name)]
 
 
 def run_signals(job: Job) -> list[Weighed | Watched]:

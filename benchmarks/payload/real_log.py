@@ -35,12 +35,12 @@ def log(path: Path = LOG_1KHZ) -> Samples:
 
 
 @cache
-def true_motion(path: Path = LOG_1KHZ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """q, dq, ddq (N, n) at the stamps of a 1 kHz log."""
+def true_motion(path: Path = LOG_1KHZ, cutoff: float = CUTOFF) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, dq, ddq (N, n) at the stamps of a log; cutoff: Hz, of the filter."""
     data = log(path)
     even = np.arange(data.stamp[0], data.stamp[-1] + STEP, STEP)
     q = np.column_stack([np.interp(even, data.stamp, column) for column in data.q.T])
-    q = signal.sosfiltfilt(signal.butter(4, CUTOFF, fs=1.0 / STEP, output="sos"), q, axis=0)
+    q = signal.sosfiltfilt(signal.butter(4, cutoff, fs=1.0 / STEP, output="sos"), q, axis=0)
     dq = np.gradient(q, STEP, axis=0)
     motion = (q, dq, np.gradient(dq, STEP, axis=0))
     q, dq, ddq = (np.column_stack([np.interp(data.stamp, even, c) for c in values.T]) for values in motion)

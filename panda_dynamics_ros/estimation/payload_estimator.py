@@ -570,7 +570,7 @@ class PayloadEstimator:
     def _is_back(self, state: GaussianState) -> bool:
         """Whether a state has come back to what was carried before a release that is in doubt: a push has ended."""
         last, prior, k = self._last, self.options.prior_std, len(self._state.mean) - PARAMETERS
-        if self.keeps_past or last is None or last.untouched is None:
+        if self.keeps_past or last is None or last.untouched is None or last.kind != RELEASE:
             return False
         now, before = state.mean[0], state.mean[k]
         if abs(now - before) > abs(now - last.mass) or abs(last.untouched.mean[0] - before) > hypotheses.LIGHTEST:
@@ -588,7 +588,7 @@ class PayloadEstimator:
         mass, variance, max_mass = self._state.mean[0], self._state.covariance[0, 0], self.options.max_mass
         exists = hypotheses.log_existence(mass, variance, max_mass, hypotheses.TOO_HEAVY)
         flows = self._stamp < self._flow_end
-        has_ended = flows and last.kind == RELEASE and self._is_back(self._state)  # no pick is detected meanwhile
+        has_ended = flows and self._is_back(self._state)  # no pick is detected meanwhile
         if has_ended or min(last.evidence, 0.0 if flows else exists) < -hypotheses.CLEAR:  # a push: go on from before
             has_gone = row.surprise(before, self._settled) < self._consistent
             self._touch = None if has_gone else _Touch(last.onset, before, self._changed(before))

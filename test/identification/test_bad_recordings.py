@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no arm can be identified from is refused, or named; velocities that lag, or that the positions contradict."""
+"""What no arm can be identified from is refused, or named; lag and contradictions of velocities are taken out."""
 
 from dataclasses import replace
 

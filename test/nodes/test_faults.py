@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever comes over the topics, made to harm or just absurd: nodes and estimate stay, and diagnostics say why."""
+"""Whatever comes over the topics, harmful or absurd: nodes stay alive, the estimate stays, diagnostics say why."""
 
 import itertools
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated arm's imperfections: level and colour of its residual, noise, sensors, other bodies and friction."""
+"""Imperfections of the simulated arm: its residual's level and colour, noise, sensors, perturbed bodies, friction."""
 
 from dataclasses import replace
 from typing import NamedTuple
