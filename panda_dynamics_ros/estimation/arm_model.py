@@ -195,10 +195,6 @@ class ErrorColumns:
         error_columns(self._filters.second, arm, self._std, self._ratio, share, self.A)
         return self.A
 
-    def torque(self, phi: FloatArray) -> FloatArray:
-        """A phi, (n,)."""
-        return self.A @ phi
-
     def delay(self, phi: FloatArray) -> float:
         """s, by which the torques are behind the positions."""
         return DELAY * self._shared_ratio * float(phi[self.shared - 2])

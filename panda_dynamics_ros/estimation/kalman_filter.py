@@ -47,6 +47,13 @@ class GaussianState:
         """The state with its payload once more as the last ten entries, which no later change concerns."""
         return self.of(slice(0, len(self.mean)), THETA)
 
+    def with_payload(self, other: GaussianState) -> GaussianState:
+        """`with_past`, with the payload that another state has, and nothing of what it has to do with that state."""
+        state, P = self.with_past(), other.covariance[THETA, THETA]
+        state.mean[THETA], state.covariance[THETA], state.covariance[:, THETA] = other.mean[THETA], 0.0, 0.0
+        state.covariance[THETA, THETA] = P
+        return state
+
     def past(self, first: int) -> list[slice]:
         """Places of the payloads from `first` on, the lightest first, but for the last ten entries."""
         places = range(first, len(self.mean) - PARAMETERS, PARAMETERS)

@@ -79,7 +79,8 @@ class _Touch:
     """Somebody has touched the arm since `onset`.
 
     untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
-    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far.
+    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far. time: s, so far. level:
+    (n,), of the hand's torques, in units of the disturbance's.
     """
 
     onset: float
@@ -88,6 +89,8 @@ class _Touch:
     back: float = 0.0
     evidence: float = 0.0
     lead: float = -math.inf
+    time: float = 0.0
+    level: FloatArray | float = arm_model.TOUCH
 
 
 class _Row(NamedTuple):
@@ -258,9 +261,8 @@ class PayloadEstimator:
     @property
     def error_torques(self) -> FloatArray:
         """(n,), N m, filtered, of what the filter knows beside the description and the published payload."""
-        state = self._present
-        beside = state.mean[THETA] - self.estimate.vector
-        return self._errors.torque(state.mean[self._phi]) + self.regression.filtered[:, :ARM] @ beside
+        beside = self._present.mean[THETA] - self.estimate.vector
+        return self._errors.A @ self._present.mean[self._phi] + self.regression.filtered[:, :ARM] @ beside
 
     @property
     def raw_mass(self) -> float:
@@ -422,7 +424,7 @@ class PayloadEstimator:
             last.untouched = predict(last.untouched, decay, std)
         if touch is not None:
             touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
-            decay, std = np.full(self.robot.n, math.exp(-dt / arm_model.TOUCH_TIME)), arm_model.TOUCH * std
+            decay, std = np.full(self.robot.n, math.exp(-dt / arm_model.TOUCH_TIME)), touch.level * std
         state, prior = predict(self._state, decay, std), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
         if self._stamp < self._flow_end:
@@ -449,7 +451,7 @@ class PayloadEstimator:
         self._q = q
         pending, lead = self._detector.pending, None
         if pending is not None:
-            lead = self._lead(row, self._detector.before(pending.reach))
+            lead = self._lead(row, self._detector.before(pending.reach), std)
         elif touch is None and self._stamp >= self._flow_end:
             self.delay = self._errors.delay(self._detector.before(hypotheses.PASSED).mean[self._phi])
         event = self._changes(lead)
@@ -494,9 +496,9 @@ class PayloadEstimator:
         square = float(self.robot.gravity @ self.robot.gravity)
         return square * force_covariance(jacobian(self.robot, self._q), self.options.com_std)
 
-    def _lead(self, row: _Row, before: GaussianState) -> float:
-        """Log Bayes factor of a payload against a contact since the state was `before`."""
-        payload, contact = self._detector.present_evidence(*row.departure(before, self._noise.std), row.H[:, THETA])
+    def _lead(self, row: _Row, before: GaussianState, std: FloatArray) -> float:
+        """Log Bayes factor of a payload against a contact since `before`; d may have changed by `std` (n,)."""
+        payload, contact = self._detector.present_evidence(*row.departure(before, std), row.H[:, THETA])
         return payload - contact
 
     def _changes(self, lead: float | None) -> ChangeEvent | None:
@@ -539,11 +541,14 @@ class PayloadEstimator:
         if change.kind == CONTACT:
             before, self._state = self._detector.before(change.age), self._present
             self._flow_end = -math.inf
-            if self._touch is None:  # else it is one touch after the other
-                self._touch = _Touch(onset, before, self._changed(before))
+            self._touch = self._touch or _Touch(onset, before, self._changed(before))  # one touch may follow the other
         elif (untouched := self._untouched) is not None and change.kind == PICK and self._is_back(change.state):
             self._return_to(untouched, self._settled)  # what seemed to be released: a push has ended
             self._touch, self._last, self._flow_end = None, None, -math.inf
+        elif (touch := self._touch) is not None:  # beside it
+            state, _ = self._adopted(replace(change, state=touch.untouched.with_payload(change.state)))
+            self._go_on_touched(state, onset, self._stamp, touch)
+            self._return_to(self._state, touch.level * self._noise.std)
         else:
             state, new = self._adopted(change)
             is_past = new < 0.5  # of a release, or nothing
@@ -560,10 +565,8 @@ class PayloadEstimator:
                 state, _ = self._adopted(replace(change, state=present))
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)
-            is_unclear = self._detector.lead < hypotheses.CLEAR
-            in_doubt = {RELEASE: is_unclear or not is_back, PICK: is_unclear}.get(change.kind, False)
-            self._go_on(state, onset, before, self._found == LOAD or in_doubt)
-            self._touch = None
+            in_doubt = self._detector.lead < hypotheses.CLEAR or (change.kind == RELEASE and not is_back)
+            self._go_on(state, onset, before, self._found == LOAD or (in_doubt and change.kind != SHIFT))
         self._clock.still = min(self._clock.still, 0.0)
         self._detector.restart(size=len(self._state.mean))
 
@@ -583,7 +586,7 @@ class PayloadEstimator:
         """Decide by motion whether what has come is a weight or a steady push, and return the event of that."""
         if (before := last.untouched) is None:
             return None
-        lead = self._lead(row, before)  # of what may be about to be told as a contact, too
+        lead = self._lead(row, before, self._noise.std)  # of what may be about to be told as a contact, too
         last.evidence += min(max(lead, -hypotheses.SURE), hypotheses.SURE) * motion / hypotheses.PASSED
         mass, variance, max_mass = self._state.mean[0], self._state.covariance[0, 0], self.options.max_mass
         exists = hypotheses.log_existence(mass, variance, max_mass, hypotheses.TOO_HEAVY)
@@ -656,6 +659,10 @@ class PayloadEstimator:
 
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
+        usual, touch.time = self._noise.std, touch.time + dt
+        squared = (self._state.mean[self._d] ** 2 + self._state.variance[self._d]) / usual**2  # as in `Noise.learn`
+        share = dt / min(arm_model.LEVEL_MEMORY, arm_model.TOUCH_TIME + touch.time)
+        touch.level = np.sqrt(touch.level**2 + share * (squared - touch.level**2))
         touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
         now = self._changed(touch.untouched)
         more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
@@ -664,7 +671,7 @@ class PayloadEstimator:
         if abs(more) > 2.0 * std:  # a hand that takes over a load lifts it by its weight
             possible = self._detector.possibility(now, min(self._detector.leaves_known(change), 0.0))
         if possible > -hypotheses.CLEAR:
-            lead = self._lead(row, touch.untouched)
+            lead = self._lead(row, touch.untouched, usual)
         if lead == -math.inf or row.surprise(touch.loaded, 0.0) > self._consistent:
             # If the payload has changed, it has just now, beside the touch.
             touched = max(self._stamp - touch.onset, hypotheses.PASSED)
@@ -677,19 +684,22 @@ class PayloadEstimator:
             return None
         if touch.back >= hypotheses.PASSED:
             self._return_untouched(touch, row)
-            return None
-        if touch.evidence + possible < hypotheses.CLEAR:
+        if touch.back >= hypotheses.PASSED or touch.evidence + possible < hypotheses.CLEAR:
             return None
         state, _ = self._adopted(change)
         if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
             return None  # the hand has let go of what it lifted
-        self._return_to(touch.untouched)  # what seemed to touch the arm, or came with a touch, is a payload
+        # What seemed to touch the arm, or came with a touch, is a payload; what shows it is of the last half second.
         event = self._event(change.kind, touch.onset)
-        self._go_on(state, touch.onset, touch.untouched, True)
-        # Who guides the arm may go on doing so; what shows the payload is of the last half second.
-        self._touch = _Touch(self._stamp - hypotheses.PASSED, self._state, self._changed(self._state))
+        self._go_on_touched(state, touch.onset, self._stamp - hypotheses.PASSED, touch)
         self._detector.restart(size=len(self._state.mean))
         return event
+
+    def _go_on_touched(self, state: GaussianState, onset: float, since: float, touch: _Touch) -> None:
+        """Go on from a change of the payload, as known `since`: who guides the arm may go on doing so."""
+        self._return_to(touch.untouched)
+        self._go_on(state, onset, touch.untouched, True)
+        self._touch = _Touch(since, self._state, self._changed(self._state), time=touch.time, level=touch.level)
 
     def _return_untouched(self, touch: _Touch, row: _Row) -> None:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""

@@ -222,7 +222,7 @@ class KinematicCheck:
         """Follow a sample (3, n) that came `dt` s after `last` (3, n), which becomes it."""
         if not 0.0 < dt < math.inf:
             last[:] = sample
-            self._start_window()
+            self.window[0][:] = self.window[1][:] = 0.0
         elif follow_motion(dt, sample, last, *self.window):
             self.judge()
 
@@ -239,9 +239,6 @@ class KinematicCheck:
             values = np.append(products / largest, min(ratio, 100.0))
             self._means += max(1.0 - KEEP, 1.0 / self._windows) * (values - self._means)
             self.problem = self._found() if self._windows >= ENOUGH else ""
-        self._start_window()
-
-    def _start_window(self) -> None:
         self.window[0][:] = self.window[1][:] = 0.0
 
     def _found(self) -> str:

@@ -40,18 +40,8 @@ PERIOD = 0.1  # s, between two calls of `show`: what a page can follow, and a sm
 TEXT_PERIOD = 0.2  # s, between two texts, and between two points of the charts
 UNSEEN = 0.003  # m, by which an arrow may have another length than it has
 MOST_POINTS = 800  # in the charts
-FLOOR = {
-    "cell_color": (222, 226, 232),
-    "section_color": (190, 197, 207),
-    "plane_color": (244, 246, 249),
-    "plane_opacity": 1.0,
-    "shadow_opacity": 0.25,
-    "width": 3.0,
-    "height": 3.0,
-    "cell_size": 0.1,
-    "section_size": 0.5,
-    "position": (0.0, 0.0, -0.002),
-}
+FLOOR_COLORS = {"cell_color": (222, 226, 232), "section_color": (190, 197, 207), "plane_color": (244, 246, 249)}
+FLOOR = {"width": 3.0, "height": 3.0, "cell_size": 0.1, "section_size": 0.5, "shadow_opacity": 0.25}
 EYE, TARGET, FIELD_OF_VIEW = (1.5, -1.6, 1.05), (0.2, 0.0, 0.45), 0.68  # m, m, rad
 BAND = "rgba(31, 95, 168, 0.18)"
 HEADING = '<div style="margin-top:0.5em;font-weight:600">'
@@ -78,7 +68,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         scene, gui, camera = self._server.scene, self._server.gui, self._server.initial_camera
         camera.position, camera.look_at, camera.fov = EYE, TARGET, FIELD_OF_VIEW
         scene.configure_environment_map("studio", environment_intensity=0.6)
-        scene.add_grid("/floor", **FLOOR)
+        scene.add_grid("/floor", **FLOOR, **FLOOR_COLORS, plane_opacity=1.0, position=(0.0, 0.0, -0.002))
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         gui.set_panel_label(title)
         gui.main_panel.dock_right()

@@ -216,14 +216,15 @@ def test_an_arm_that_is_guided_from_the_start_picks_nothing_up(panda, number):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_what_comes_while_somebody_guides_the_arm_is_in_the_interval(panda, number):
-    """1 kg whose torques are added, at any second: three standard deviations hold it from a second later on."""
-    path, wrong = public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), []
+    """1 kg, added at any second: 3 sigmas hold it after a second; the median error after 2 s is less than 0.7 kg."""
+    path, off = public_log(f"panda_hand_guided/hand_guided_100hz_{number}.csv"), []
     data, load = pdr.load_dataset(path, panda), payload_torques(PAYLOAD, path)
     for begin in np.arange(data.stamp[0] + 1.5, data.stamp[-1] - 2.2, 0.9):
         _, estimates = followed(panda, data, data.tau + (data.stamp >= begin)[:, None] * load)
-        off = [abs(e.mass - PAYLOAD.mass) > 3.0 * e.std[0] for e in estimates if e.stamp > begin + 1.0]
-        wrong += [begin] * any(off)
-    assert len(wrong) <= (number == 3), wrong  # known fault: a hand that guides lightly after the pick is no touch
+        for estimate in estimates:
+            assert abs(estimate.mass - PAYLOAD.mass) < 3.0 * estimate.std[0] or estimate.stamp < begin + 1.0, begin
+        off.append(next(abs(each.mass - PAYLOAD.mass) for each in estimates if each.stamp > begin + 2.0))
+    assert np.median(off) < 0.7
 
 
 @pytest.mark.parametrize("recording", ["a", "b"])
