@@ -25,13 +25,8 @@ def is_taken(domain: int) -> bool:
 
     With loopback discovery nobody listens to multicast.
     """
-    return any(_is_bound(port) for port in (_first_port(domain), *participant_ports(domain)))
-
-
-def participant_ports(domain: int) -> range:
-    """Where participants hear of each other, in the order in which they come."""
-    first = _first_port(domain) + 10
-    return range(first, first + 2 * PARTICIPANTS, 2)
+    first = _first_port(domain)
+    return any(_is_bound(port) for port in (first, *range(first + 10, first + 10 + 2 * PARTICIPANTS, 2)))
 
 
 _RESERVATIONS: list[socket.socket] = []  # a socket that nobody refers to is closed

@@ -196,14 +196,9 @@ RULES: dict[str, Check] = {
 }
 
 
-def rule_of(command: str) -> Check | None:
-    """The first rule that fits."""
-    return next((check for pattern, check in RULES.items() if re.fullmatch(pattern, command)), None)
-
-
 @pytest.mark.parametrize("command", commands())
 def test_command(command, workshop, monkeypatch):
-    check = rule_of(command)
+    check = next((rule for pattern, rule in RULES.items() if re.fullmatch(pattern, command)), None)
     assert check is not None, f"{command!r} is new: say in this file how it is executed, or why not"
     check(command, workshop, monkeypatch)
 

@@ -140,14 +140,10 @@ def test_what_was_carried_before_a_first_pick_is_nothing_where_that_is_clear(rng
     mean[size], mean[0] = before, before + 1.0
     change, whole = a_change("pick", mean, P)
     least = PAYLOAD_STD * (hypotheses.NOTHING / PAYLOAD_STD[0])
-
-    def density_at_zero(mean, std):
-        variance = std**2 + least[0] ** 2
-        return np.exp(-0.5 * mean**2 / variance) / np.sqrt(variance)
-
-    of_nothing = hypotheses.EMPTY_ODDS * density_at_zero(before, std)
+    variance = std**2 + least[0] ** 2
+    of_nothing = hypotheses.EMPTY_ODDS * np.exp(-0.5 * before**2 / variance) / np.sqrt(variance)
     # A payload is not below zero: half of its prior counts, and this part of its posterior.
-    above = 0.5 * erfc(-before / np.sqrt(2.0 * (std**2 + least[0] ** 2)))
+    above = 0.5 * erfc(-before / np.sqrt(2.0 * variance))
     empty = of_nothing / (of_nothing + 2.0 * above * np.mean(1.0 / SIZES))
     place, probability = hypotheses.least_carried(whole, size)
     assert place == slice(size, size + 10)

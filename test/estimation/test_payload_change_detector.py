@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
+from scipy.ndimage import gaussian_filter1d
 
 from panda_dynamics_ros import InertialParameters, PayloadEstimator
 from panda_dynamics_ros.estimation.estimate import PayloadMemory
@@ -207,6 +208,17 @@ def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
         worst.append(max(each.mass / each.std[0] for each in estimates if each.stamp > 9.5))
     assert np.median(worst) < 4.0, "6.8, if what was carried before counts as certain"
     assert estimates[-1].std[0] < 0.03, "an empty hand, as after a release that nobody hides"
+
+
+@pytest.mark.parametrize("seed", [1, 4, 6])
+def test_what_is_picked_up_beside_a_hand_that_guides_the_arm_is_weighed_before_it_has_let_go(panda, seed):
+    """1 kg, a second after the pick. It is less than 0.3 kg where the hand may be as strong as one that pushes."""
+    motion, rng = sinusoids(8.0, rate=100.0), np.random.default_rng(seed)
+    hand = gaussian_filter1d(rng.standard_normal((1200, 3)), 30, axis=0)[: len(motion.stamp)]  # 3 N, over 0.3 s
+    hand *= 3.0 / hand.std() * (motion.stamp > 4.0)[:, None]
+    tau = carried(panda, motion, 6.0) - np.einsum("kji,kj->ki", panda.jacobian(motion.q)[:, :3], hand)
+    _, estimates = followed(panda, motion, tau + 0.5 * coloured(panda, motion.stamp, np.random.default_rng(seed)))
+    assert next(each.mass for each in estimates if each.stamp > 7.0) > 0.5
 
 
 @pytest.mark.slow
