@@ -48,7 +48,7 @@ class GaussianState:
         return self.of(slice(0, len(self.mean)), THETA)
 
     def with_payload(self, other: GaussianState) -> GaussianState:
-        """`with_past`, with the payload that another state has, and nothing of what it has to do with that state."""
+        """`with_past`, with the payload of another state, but without its correlation with what else that has."""
         state, P = self.with_past(), other.covariance[THETA, THETA]
         state.mean[THETA], state.covariance[THETA], state.covariance[:, THETA] = other.mean[THETA], 0.0, 0.0
         state.covariance[THETA, THETA] = P

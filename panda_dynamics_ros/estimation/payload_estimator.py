@@ -80,7 +80,7 @@ class _Touch:
 
     untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
     what the first one expects. lead, evidence: log Bayes factor of the second, now and so far. time: s, so far. level:
-    (n,), of the hand's torques, in units of the disturbance's.
+    (n,), standard deviation of the hand's torques over that of the disturbance.
     """
 
     onset: float
@@ -541,11 +541,11 @@ class PayloadEstimator:
         if change.kind == CONTACT:
             before, self._state = self._detector.before(change.age), self._present
             self._flow_end = -math.inf
-            self._touch = self._touch or _Touch(onset, before, self._changed(before))  # one touch may follow the other
+            self._touch = self._touch or _Touch(onset, before, self._changed(before))  # one touch may follow another
         elif (untouched := self._untouched) is not None and change.kind == PICK and self._is_back(change.state):
             self._return_to(untouched, self._settled)  # what seemed to be released: a push has ended
             self._touch, self._last, self._flow_end = None, None, -math.inf
-        elif (touch := self._touch) is not None:  # beside it
+        elif (touch := self._touch) is not None:  # which goes on
             state, _ = self._adopted(replace(change, state=touch.untouched.with_payload(change.state)))
             self._go_on_touched(state, onset, self._stamp, touch)
             self._return_to(self._state, touch.level * self._noise.std)
@@ -696,7 +696,7 @@ class PayloadEstimator:
         return event
 
     def _go_on_touched(self, state: GaussianState, onset: float, since: float, touch: _Touch) -> None:
-        """Go on from a change of the payload, as known `since`: who guides the arm may go on doing so."""
+        """Go on from a payload's change at `onset`; the touch goes on, and `since` then may hide another one."""
         self._return_to(touch.untouched)
         self._go_on(state, onset, touch.untouched, True)
         self._touch = _Touch(since, self._state, self._changed(self._state), time=touch.time, level=touch.level)
