@@ -4,7 +4,7 @@
 import json
 import signal
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def some(names: str | tuple[str, ...], values: Iterable[Any], always: int = 1) -> pytest.MarkDecorator:
+    """`parametrize`, of whose values the first ones run always, and the rest with the slow tests."""
+    rows, slow = [(each,) if isinstance(names, str) else each for each in values], pytest.mark.slow
+    return pytest.mark.parametrize(names, [pytest.param(*r, marks=[slow] * (k >= always)) for k, r in enumerate(rows)])
 
 
 @pytest.fixture

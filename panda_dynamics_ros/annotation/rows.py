@@ -171,14 +171,12 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
     types = {"text": arrow.string(), "float": arrow.float64(), "int": arrow.int64(), "bool": arrow.bool_()}
     types["floats"] = arrow.list_(arrow.float64())
     schema = arrow.schema([(name, types[column.type]) for name, column in COLUMNS.items()])
-    texts = [{name: _as_text(value) for name, value in row.items()} for row in rows]
+    texts = [
+        {name: v.encode(errors="backslashreplace").decode() if isinstance(v, str) else v for name, v in row.items()}
+        for row in rows  # names of files may be any bytes, which are no text
+    ]
     with replacing(path) as file:
         parquet().write_table(arrow.Table.from_pylist(texts, schema), file)
-
-
-def _as_text(value: Any) -> Any:
-    """The value without what is no text: names of files may be any bytes."""
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def read_table(path: Path) -> Iterator[Row]:

@@ -14,6 +14,8 @@ from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, along, column, cro
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
+_CROSS = np.cross(np.eye(3)[:, None], np.eye(3))  # [j, k]: of axes j and k; for few vectors np.cross is slow
+
 
 @part
 def beyond_joints(table, frame, X):
@@ -124,5 +126,5 @@ def com_jacobian(robot: RobotDescription, q: ArrayLike, link: int) -> FloatArray
         raise ArgumentError(f"link: expected an integer from 1 to {robot.n}, got {link!r}")
     J = jacobian(robot, q, f"joint{link}")
     com = pose(robot, q, f"joint{link}")[..., :3, :3] @ robot.links[link - 1].com  # from the joint's origin, base axes
-    J[..., :3, :] += np.cross(J[..., 3:, :], com[..., None], axis=-2)
+    J[..., :3, :] += np.einsum("...ji,...k,jkl->...li", J[..., 3:, :], com, _CROSS)
     return J

@@ -192,10 +192,10 @@ def force_evidence(L: FloatArray, v: FloatArray, force: FloatArray, settled: Flo
 
     force: (n, n), (N m)^2, covariance of the torques of a force as large as the weight of 1 kg, in any direction.
     """
-    P = SIZES[:, None, None] ** 2 * force + np.diag(settled**2)
-    A, v = L[..., None, :, :] + np.linalg.inv(P), v[..., None, :]
-    fit = 0.5 * (v * np.linalg.solve(A, v[..., None])[..., 0]).sum(axis=-1)
-    return np.asarray(fit - 0.5 * (np.linalg.slogdet(A)[1] + np.linalg.slogdet(P)[1]))
+    P, v = SIZES[:, None, None] ** 2 * force + np.diag(settled**2), v[..., None, :]
+    A = np.eye(len(settled)) + P @ L[..., None, :, :]
+    fit = 0.5 * (v * np.linalg.solve(A, P @ v[..., None])[..., 0]).sum(axis=-1)
+    return np.asarray(fit - 0.5 * np.linalg.slogdet(A)[1])
 
 
 def tempered(evidence: float, chi: FloatArray) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import some
 from motion import PAYLOAD, carried, coloured, sinusoids, torques
 
 import panda_dynamics_ros as pdr
@@ -143,7 +144,7 @@ def same(a, b):
     return np.array_equal(a, b, equal_nan=isinstance(a, float | np.ndarray) and np.asarray(a).dtype.kind == "f")
 
 
-@pytest.mark.parametrize("arm", ARMS)
+@some("arm", ARMS, 2)
 def test_rows_equal_samples(panda, arm):
     robot = ARMS[arm](panda)
     stamp, q, dq, tau = recording(robot)

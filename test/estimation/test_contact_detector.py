@@ -3,6 +3,7 @@
 sensor at the flange, where a finger pushes, or an object is put on it."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -198,24 +199,23 @@ def begins(stamp, force, least):
     return [t for t, most in zip(stamp[above], before, strict=True) if t - stamp[0] > 1.5 and most < QUIET]
 
 
-def of_wrist(panda, name):
-    """A log of the standing Panda: arguments of `update_rows`, and the size of the force, N."""
+@cache
+def of_wrist(name):
+    """A log of the standing Panda: its stamps, the size of the force, N, and what is found in it."""
     log = np.genfromtxt(public_log(f"panda_wrist_ft/{name}.csv"), delimiter=",", names=True)
     q, dq, external = (np.column_stack([log[f"{field}{k}"] for k in range(1, 8)]) for field in ("q", "dq", "tau_ext"))
-    force = np.linalg.norm(np.column_stack([log[axis] for axis in ("fx", "fy", "fz")]), axis=1)
-    return (log["t"], q, dq, panda.gravity_torques(q) + external), force
+    force, panda = np.linalg.norm([log[axis] for axis in ("fx", "fy", "fz")], axis=0), load_robot("panda")
+    return log["t"], force, ArmMonitor(panda).update_rows(log["t"], q, dq, panda.gravity_torques(q) + external)
 
 
 @pytest.mark.parametrize("name", [*PUSHED, "8156ae8_data_pf_1", "8156ae8_data_raw_2", *OBJECTS])
-def test_contacts_end_when_the_finger_or_the_object_has_gone(panda, name):
-    """Half a second later, and they stay ended, although what it leaves of the joints' friction is up to half of what
-    it was at some joint; also where it had lasted for so long that it counted as carried. A finger that pushes as an
-    object weighs, for seconds, may be a weight to the torques of an arm that stands, and its end a release. What
-    comes while a load is in doubt is in doubt with it: a finger is never a payload by more than three sigmas."""
-    rows, force = of_wrist(panda, name)
-    found = ArmMonitor(panda).update_rows(*rows)
+def test_contacts_end_when_the_finger_or_the_object_has_gone(name):
+    """Half a second later, and they stay ended: what it leaves of the joints' friction is up to half of what it was at
+    some joint. A finger that pushes for seconds as an object weighs may be a weight, and its end a release; but it is
+    never a payload by more than three sigmas."""
+    stamp, force, found = of_wrist(name)
     contacts = {contact.start: contact for _, contact in found.contacts}
-    gone = float(rows[0][np.flatnonzero(force > QUIET)[-1]])
+    gone = float(stamp[np.flatnonzero(force > QUIET)[-1]])
     assert all(contact.end is not None and contact.end < gone + 0.5 for contact in contacts.values())
     ends = {each.ended_by for each in contacts.values()} | {e.event.kind for _, e, _ in found.estimates if e.event}
     assert ends & {"released", "release"} or name not in PUSHED
@@ -225,14 +225,13 @@ def test_contacts_end_when_the_finger_or_the_object_has_gone(panda, name):
 @pytest.mark.parametrize(
     ("name", "least", "within"), [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)]
 )
-def test_pushes_and_objects_are_noticed(panda, name, least, within):
+def test_pushes_and_objects_are_noticed(name, least, within):
     """Pushes within 0.15 s after 4 N; it may be before, while the force rises. Objects of 0.308 kg are put on by hand
     within half a second or so; the arm does not move, so that they stay a load."""
-    rows, force = of_wrist(panda, name)
-    found = ArmMonitor(panda).update_rows(*rows)
+    stamp, force, found = of_wrist(name)
     events = [estimate.event for _, estimate, _ in found.estimates if estimate.event]
     noticed = [event.stamp for event in events] + [contact.start for _, contact in found.contacts]
-    starts = begins(rows[0], force, least)
+    starts = begins(stamp, force, least)
     assert starts
     for start in starts:
         assert any(start - 0.8 < each <= start + within for each in noticed), start

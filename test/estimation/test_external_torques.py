@@ -86,9 +86,7 @@ def named(robot: RobotModel, postures, link, force, rng, offset=0.0):
 @pytest.mark.parametrize("link", [3, 4, 5, 6])
 def test_strong_forces_name_their_link_or_a_neighbour(panda, postures, rng, link):
     """40 N, 4 cm from the centre of mass: no joint beyond the link is loaded, which only noise hides.
-
-    Link 2 is left out: near the shoulder, forces on links 1 to 3 do the same to the same two joints.
-    """
+    Link 2 is left out: near the shoulder, forces on links 1 to 3 do the same to the same two joints."""
     found = named(panda, postures, link, 40.0, rng, 0.04)
     assert np.mean(found == link) > 0.5
     assert np.mean(np.abs(found - link) <= 1) > 0.9

@@ -5,6 +5,7 @@ from math import erfc
 
 import numpy as np
 import pytest
+from conftest import some
 from motion import coloured, sinusoids, torques
 from scipy.stats import multivariate_normal
 
@@ -219,7 +220,7 @@ def test_a_mixture_has_the_moments_of_both(rng):
     np.testing.assert_allclose(second[2], (1.0 - share) * second[0] + share * second[1], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@some("seed", range(3))
 def test_a_burst_of_noise_is_no_event(panda, seed):
     """Half a second of white noise of six standard deviations of the residual: no jump explains it."""
     rng, motion = np.random.default_rng(seed), sinusoids(4.0, 200.0)
@@ -244,7 +245,7 @@ def test_what_is_not_noticed_are_the_light_picks(rng):
     assert hypotheses.unnoticed_variance(L, shares) == pytest.approx(expected, rel=0.05)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@some("seed", range(3))
 def test_a_pick_that_is_not_noticed_is_in_the_interval_later(panda, seed):
     """The hand is known to be empty to 5 g; then 0.12 kg are there, behind noise of 2 N m at 100 Hz."""
     rng, motion = np.random.default_rng(seed), sinusoids(20.0, 100.0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import some
 from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
 from scipy.ndimage import gaussian_filter1d
 
@@ -38,7 +39,7 @@ def test_nothing_happening_is_no_event(panda, motion):
     assert [events_of(panda, motion, clean, seed) for seed in range(12)] == [[]] * 12
 
 
-@pytest.mark.parametrize(("newton", "duration", "link", "least"), [(40.0, 0.15, 3, 6), (45.0, 0.25, 4, 11)])
+@some(("newton", "duration", "link", "least"), [(40.0, 0.15, 3, 6), (45.0, 0.25, 4, 11)])
 def test_a_push_is_one_contact_and_no_payload(panda, motion, newton, duration, link, least):
     """Pushes come and go: one contact each, where they are seen, and hardly ever a payload beside it."""
     clean, rng, found = torques(panda, motion), np.random.default_rng(11), []
@@ -119,7 +120,7 @@ def test_what_comes_slowly_and_goes_again_is_not_there_any_more(panda, mass):
     assert estimates[-1].status == "standing still, holding"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@some("seed", range(4))
 def test_what_slips_in_the_hand_keeps_its_mass_and_has_its_centre_elsewhere(panda, seed):
     """4 cm within a fifth of a second, in motion: no event, and the centre of mass within three sigmas from then on."""
     motion, way = sinusoids(16.0, rate=200.0), np.array([0.04, 0.0, 0.0])
@@ -163,7 +164,7 @@ def test_what_is_picked_up_stays_while_it_counts_as_decided(panda):
         assert all(abs(each.mass - 2.5) < 0.15 for each in estimates if each.stamp > at + 0.2), "zero, for one update"
 
 
-@pytest.mark.parametrize(("mass", "newton", "gap"), [(0.35, 6.0, 0.0), (0.8, 4.0, 0.0), (0.8, -6.0, 0.1)])
+@some(("mass", "newton", "gap"), [(0.35, 6.0, 0.0), (0.8, 4.0, 0.0), (0.8, -6.0, 0.1)])
 def test_what_pulls_or_presses_just_before_a_lift_is_no_part_of_the_object(panda, mass, newton, gap):
     """The object sticks for 0.3 s, or the gripper presses on it, as the arm begins to move."""
     stamp, body = np.arange(0.0, 7.0, 0.005), InertialParameters(mass, [0.0, 0.0, 0.1], 0.002 * mass * np.eye(3))
@@ -175,7 +176,7 @@ def test_what_pulls_or_presses_just_before_a_lift_is_no_part_of_the_object(panda
     assert estimates[-1].std[0] < 0.1
 
 
-@pytest.mark.parametrize(("gap", "rise"), [(0.15, 1e-3), (0.15, 0.5), (0.6, 1e-3), (0.6, 0.5), (3.0, 1e-3)])
+@some(("gap", "rise"), [(0.6, 0.5), (3.0, 1e-3), (0.15, 1e-3), (0.15, 0.5), (0.6, 1e-3)], 2)
 def test_what_comes_while_no_samples_do_is_weighed_at_once(panda, gap, rise):
     """A call of the gripper stops the stream of many drivers; the arm stands meanwhile."""
     stamp = np.arange(0.0, 12.0, 0.005)
@@ -210,7 +211,7 @@ def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     assert estimates[-1].std[0] < 0.03, "an empty hand, as after a release that nobody hides"
 
 
-@pytest.mark.parametrize("seed", [1, 7, 8])
+@some("seed", [1, 7, 8])
 def test_what_is_picked_up_beside_a_hand_that_guides_the_arm_is_weighed_before_it_has_let_go(panda, seed):
     """1 kg, after a second. It is at most 0.31 kg where the hand is expected to be as strong as one that pushes."""
     motion, rng = sinusoids(8.0, rate=100.0), np.random.default_rng(seed)

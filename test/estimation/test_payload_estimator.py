@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import some
 from motion import PAYLOAD, REST, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
@@ -121,7 +122,7 @@ def test_torques_that_creep_while_the_arm_stands_are_no_payload(panda):
     assert not any(estimate.problem for estimate in after)
 
 
-@pytest.mark.parametrize("fetched", [0.0, 3.0])
+@some("fetched", [3.0, 0.0])
 def test_tare_makes_the_tool_the_new_zero(panda, fetched):
     """A tool that is there from the start, or is fetched; it is put back, and fetched again."""
     tool = InertialParameters(0.7, np.array([0.0, 0.01, 0.05]), np.diag([0.001, 0.002, 0.001]))
@@ -205,9 +206,7 @@ def test_a_mass_below_zero_widens_its_interval(panda):
 @pytest.mark.parametrize(("mass", "least", "most"), [(0.0, 0.0, 0.03), (0.1, 0.0, 0.2), (0.3, 0.1, 0.5)])
 def test_an_empty_arm_reads_nothing_and_a_light_payload_does_not_become_it(panda, mass, least, most):
     """From the start, on arms whose residual looks like 0.1 kg: nothing is more likely than a payload of such a mass.
-
-    Intervals hold the truth; of twelve that each hold it with a probability of 0.95, ten or more do so in 98 of 100.
-    """
+    Intervals hold the truth; of twelve that each hold it with a probability of 0.95, ten or more do so in 98 of 100."""
     motion, body = sinusoids(5.0, rate=100.0), InertialParameters(mass, PAYLOAD.com, mass * PAYLOAD.inertia)
     clean, found, held = torques(panda, motion, body if mass else None), [], 0
     for seed in range(12):

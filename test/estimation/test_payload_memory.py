@@ -271,9 +271,7 @@ def test_an_absurd_memory_of_the_arm_is_refused_or_harmless(name, part, value, p
 @pytest.mark.parametrize("believed", [1.3, 1.5, 1.6])
 def test_a_release_is_one_although_the_mass_was_believed_to_be_less(panda, believed):
     """Of 2 kg that count as less by several sigmas: the torques that go are those of a weight, if not of this one.
-
-    What is off by 13 of them, at 1.3 kg, is a load that has come meanwhile.
-    """
+    What is off by 13 of them, at 1.3 kg, is a load that has come meanwhile."""
     still, body = standing(6.0, rate=200.0), InertialParameters(2.0, [0.0, 0.01, 0.08], 0.008 * np.eye(3))
     vector = body.vector * (believed / 2.0)
     estimator = PayloadEstimator(panda)

@@ -46,9 +46,7 @@ def test_a_perfect_arm_gives_every_payload(panda, motion, perfect):
 @pytest.mark.slow
 def test_detected_changes_give_segments_that_hold_the_truth(panda, motion, perfect):
     """Ten arms with coloured residuals: 95 % intervals of three masses and one CoM.
-
-    Of 60 independent ones 57 would hold, and fewer than 51 once in 1300 times; with intervals half as wide 40.
-    """
+    Of 60 independent ones 57 would hold, and fewer than 51 once in 1300 times; with intervals half as wide 40."""
     motion, perfect = replace(motion, stamp=motion.stamp[::2], q=motion.q[::2], dq=motion.dq[::2]), perfect[::2]
     held, worst = 0, 0.0
     for seed in range(10):

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from conftest import some
 from motion import PAYLOAD, Motion, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
 
 from panda_dynamics_ros import InertialParameters
@@ -15,7 +16,7 @@ from panda_dynamics_ros.estimation import ArmMonitor
 from panda_dynamics_ros.estimation.arm_model import COMMON_GAIN
 
 
-@pytest.mark.parametrize("seed", range(3))
+@some("seed", range(3))
 def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
     """Six seconds without and four with a payload, on an arm with offsets, other friction and other rotors."""
     motion, rng = sinusoids(10.0, rate=200.0), np.random.default_rng(seed)
@@ -34,14 +35,11 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
     assert (errors.offset_std[4:] < 0.1).all()
 
 
-GAINS = [(None, 0.03), (None, -0.03), (2, 0.05), (3, -0.05), (4, 0.05), (6, 0.15)]
-"""Up to twice what the model expects (`arm_model`), and three times at a joint that hardly carries."""
-
-
-@pytest.mark.parametrize(("joint", "gain"), GAINS)
-@pytest.mark.parametrize("seed", range(2))
+@some(("joint", "gain"), [(None, 0.03), (2, 0.05), (4, 0.05), (None, -0.03), (3, -0.05), (6, 0.15)], 3)
+@some("seed", range(2))
 def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, seed):
-    """Of all joints or of one; unloaded it looks like a mass behind the flange, which the pick then is not added to."""
+    """Of all joints or of one, up to twice what the model expects, and three times at one that hardly carries; unloaded
+    it looks like a mass behind the flange, which the pick then is not added to."""
     motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
     factor[slice(None) if joint is None else joint - 1] += gain
     tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(seed))
@@ -88,7 +86,7 @@ def test_a_tool_from_the_start_is_no_error_of_the_arm(panda):
     assert estimator.arm_errors.common_gain_std[0] > 0.75 * COMMON_GAIN
 
 
-@pytest.mark.parametrize("seed", range(3))
+@some("seed", range(3))
 def test_a_load_that_comes_slowly_is_learnt_and_not_doubled(panda, seed):
     """What the arm has wrong is known from before; were it to fade with the payload, the load would count twice."""
     motion, load = sinusoids(26.0, rate=100.0), InertialParameters(0.2, np.array([0.0, 0.01, 0.06]), 1e-4 * np.eye(3))
@@ -100,7 +98,7 @@ def test_a_load_that_comes_slowly_is_learnt_and_not_doubled(panda, seed):
     assert estimates[-1].std[0] < 0.1
 
 
-@pytest.mark.parametrize("seed", [5, 7])
+@some("seed", [5, 7])
 def test_what_comes_unnoticed_after_the_first_release_is_not_taken_for_nothing(panda, seed):
     """The release leaves an empty hand; that the hand is empty says nothing of what is carried later."""
     motion, com = sinusoids(16.0, rate=200.0), np.array([0.02, 0.0, 0.06])
@@ -112,7 +110,7 @@ def test_what_comes_unnoticed_after_the_first_release_is_not_taken_for_nothing(p
     assert all(abs(each.mass - load.mass) < 4.0 * each.std[0] for each in estimates if each.stamp > 10.5)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@some("seed", range(3))
 def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
     """Neither what was carried before the push nor what may have come with it explains the torque afterwards."""
     motion, push = sinusoids(16.0, rate=200.0), np.array([0.0, 20.0, 0.0, 10.0, 0.0, 0.0, 0.0])
@@ -122,7 +120,7 @@ def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
     assert abs(estimates[-1].mass) < 3.0 * estimates[-1].std[0] < 0.2
 
 
-@pytest.mark.parametrize("seed", range(2))
+@some("seed", range(2))
 def test_what_is_handed_over_during_a_touch_is_weighed(panda, seed):
     """A hand is on a standing arm while an object comes; it explains any torque, so that the interval holds both."""
     t, stop = np.arange(0.0, 10.0, 0.005), 4.0
@@ -232,7 +230,7 @@ def motion_and_torques(panda):
     return motion.stamp, q, dq, tau
 
 
-@pytest.mark.parametrize("name", IMPERFECT)
+@some("name", IMPERFECT, 6)
 def test_nothing_happens_and_the_payload_is_what_it_is(panda, motion_and_torques, name):
     monitor = ArmMonitor(panda)
     found = monitor.update_rows(*IMPERFECT[name](motion_and_torques))

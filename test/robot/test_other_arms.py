@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
+from conftest import some
 from motion import write_csv
 from numpy.typing import NDArray
 from oracles import pin_inertia, se3
@@ -97,7 +98,7 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
     return tau, np.array([bare.inverse_dynamics(row, zero, zero) for row in q])
 
 
-@pytest.mark.parametrize(
+@some(
     ("package", "ending", "log"),
     [
         ("", "", RTDE),
@@ -106,6 +107,7 @@ def pinocchio_torques(text: str, robot: pdr.RobotModel, q: Array, dq: Array, ddq
         ("pybullet", "kuka_iiwa/model.urdf", FRI),
         ("example-robot-data", "kinova_description/robots/kinova.urdf", KORTEX),
     ],
+    always=2,
 )
 def test_a_payload_of_another_arm(package, ending, log, tmp_path, answer):
     text = of_package(package, ending) if package else urdf_texts.six_revolute()

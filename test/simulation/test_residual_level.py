@@ -59,6 +59,7 @@ def test_level_and_colour_are_the_real_arms(panda, settled):
     assert (report.correlation_time < 1.0).all()
 
 
+@pytest.mark.slow
 def test_a_quarter_of_the_variance_does_not_repeat_with_the_motion(panda, settled):
     residual, timestep = residual_torques(panda, settled.run)
     period = round(settled.period / timestep)
@@ -92,9 +93,7 @@ class Residual(NamedTuple):
 
 def measure_residual(robot: RobotDescription, recording: JointDataset) -> Residual:
     """Measured minus modelled torque of `robot`, below 10 Hz, accelerations from differentiated velocities.
-
-    q, dq and tau go through the same zero-phase Butterworth filter, as the real log's did.
-    """
+    q, dq and tau go through the same zero-phase Butterworth filter, as the real log's did."""
     residual, timestep = residual_torques(robot, recording)
     times = np.array([correlation_time(column, timestep) for column in residual.T])
     return Residual(np.sqrt(np.mean(residual**2, axis=0)), times)
