@@ -135,53 +135,46 @@ and of its last loud sample; the test statistic now, at the link's naming and it
 contact, and from `untouched`."""
 
 
+JOINT = np.dtype([
+    *((name, np.float64) for name in ("mean", "variance", "moved", "turned", "early", "place")),
+    *((name, np.float64) for name in ("torque", "e", "e_variance", "quiet", "untouched")),
+])  # fmt: skip
+"""Of the slow part, N m and its square, and its clock; variance, (N m)^2, of dry friction that has turned; direction of
+one that turns over `SHORTEST`; rad, at the last sample. External torque now, its departure and the variance of that;
+departure at the last loud sample; torque that was expected before the first contact of an arm that stands."""
+
+
 class Watch(NamedTuple):
     """What the detector knows, in arrays that change in place.
 
-    mean, variance: (n,), of the slow part, N m and its square. moved: (n,), its clock. turned: (n,), (N m)^2, variance
-        of the dry friction that has turned. direction: (2, n), of the dry friction, as modelled and as `early`
-        (n,), which turns over `SHORTEST`, each with its play. place: (n,), rad, of the last sample.
-    line: (SLOTS, 4, n), the first four as they have been.
+    joints: (n,), of `JOINT`. clock: (1,), of `CLOCK`. line: (SLOTS, 4, n), the first four of `JOINT` as they have been.
+    direction: (2, n), of the dry friction, as modelled and as `early` has it, each with its play.
     noise: (3, 2, n), level of the noise over what is expected, in motion and at rest: what counts, what will count
         after `HELD`, and what is being learnt. loudness: (3,), the same of the eighth power of the statistic.
-    learnt: (2,), s of learning, in motion and at rest. clock: (1,), of `CLOCK`.
-    e, e_variance: (n,), departure of the torques, N m, and its variance; quiet: (n,), e at the last loud sample.
-    untouched: (n,), N m, expected before the first contact of an arm that stands.
+    learnt: (2,), s of learning, in motion and at rest.
     density: (n,), (N m)^2 s, of the torques' noise; inputs: (2, n), what it is followed with (`follow_density`).
-    torques: (n,), N m, external, now. lags: (2, 2, n), N m, of the expected and the measured torque, as of `lagged`.
+    lags: (2, 2, n), N m, of the expected and the measured torque, as of `lagged`.
     """
 
-    mean: FloatArray
-    variance: FloatArray
-    moved: FloatArray
-    turned: FloatArray
-    direction: FloatArray
-    early: FloatArray
-    place: FloatArray
+    joints: np.ndarray
+    clock: np.ndarray
     line: FloatArray
+    direction: FloatArray
     noise: FloatArray
     loudness: FloatArray
     learnt: FloatArray
-    clock: np.ndarray
-    e: FloatArray
-    e_variance: FloatArray
-    untouched: FloatArray
-    quiet: FloatArray
     density: FloatArray
     inputs: FloatArray
-    torques: FloatArray
     lags: FloatArray
 
     @classmethod
     def of(cls, n: int) -> Watch:
         """Nothing is known of the arm's noise."""
-        clock = np.zeros(1, CLOCK)
-        clock["step"], clock["paused"] = math.inf, -math.inf
-        mean, variance, moved, turned, early, place, e, untouched, quiet, density, torques = np.zeros((11, n))
-        line, noise, loudness = np.zeros((SLOTS, 4, n)), np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
-        known = mean, variance, moved, turned, np.zeros((2, n)), early, place, line, noise, loudness
-        last = untouched, quiet, density, np.zeros((2, n)), torques, np.zeros((2, 2, n))
-        return cls(*known, np.zeros(2), clock, e, np.ones(n), *last)
+        joints, clock, (direction, inputs) = np.zeros(n, JOINT), np.zeros(1, CLOCK), np.zeros((2, 2, n))
+        joints["e_variance"], clock["step"], clock["paused"] = 1.0, math.inf, -math.inf
+        noise, loudness = np.ones((3, 2, n)), np.full(3, FIRST_LEVEL**8)
+        known = joints, clock, np.zeros((SLOTS, 4, n)), direction, noise, loudness, np.zeros(2)
+        return cls(*known, np.zeros(n), inputs, np.zeros((2, 2, n)))
 
 
 class Settings(NamedTuple):
@@ -197,12 +190,12 @@ class Settings(NamedTuple):
 
 
 @compiled
-def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
-    """Follow external torques s (n,); returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
+def departures(dq, turn, noise, open_, dt, settings, watch, learns):
+    """Follow the external torques; returns (sum z^4)^(1/4) over its level, z = e / sqrt(e_variance).
 
     open_: (n,), share of the residual's variance that a residual map leaves. While a contact lasts, nothing is learnt.
     """
-    n, square, fourth, clock = s.shape[0], 0.0, 0.0, watch.clock[0]
+    n, square, fourth, clock = dq.shape[0], 0.0, 0.0, watch.clock[0]
     held = clock.lasts == 1
     for i in range(n):
         square += dq[i] * dq[i]
@@ -214,36 +207,36 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
         clock.untouched = 0
     stops, line = level == 1 and not was_still, watch.line
     for i in range(n):
-        overs = 0.0
-        for k, direction in enumerate((turn[i], watch.early[i])):
+        joint, overs = watch.joints[i], 0.0
+        for k, direction in enumerate((turn[i], joint.early)):
             over = max(abs(direction - watch.direction[k, i]) - arm_model.TURN_PLAY, 0.0)
             watch.direction[k, i] += over if direction > watch.direction[k, i] else -over
             overs += over
         u, turned = dt * motion / settings.tau[i], (arm_model.TURN * settings.dry[i]) ** 2 * overs
-        watch.moved[i] += u
+        joint.moved += u
         if stops:  # what is noise in motion stays what it is
             turned += max(watch.noise[0, 0, i] - watch.noise[0, 1, i], 0.0) * noise[i]
-        watch.turned[i] += turned
+        joint.turned += turned
         size = (open_[i] + (1.0 - open_[i]) * DRIFT * DRIFT) * settings.sigma[i] * settings.sigma[i]
-        watch.variance[i] += size * (1.0 - math.exp(-2.0 * u)) + turned
+        joint.variance += size * (1.0 - math.exp(-2.0 * u)) + turned
         r = max(watch.noise[0, level, i], watch.noise[0, 1, i]) * noise[i]  # at least that at rest
-        before, P, passed = watch.mean[i], watch.variance[i], 0.0
+        before, P, passed = joint.mean, joint.variance, 0.0
         if clock.count > 0 and not held:
             old = line[clock.head]
-            before, passed = old[0, i], watch.moved[i] - old[2, i]
-            P = old[1, i] + watch.turned[i] - old[3, i]
-        watch.e[i] = s[i] - before
-        watch.e_variance[i] = P + size * (1.0 - math.exp(-2.0 * passed)) + r
-        fourth += (watch.e[i] * watch.e[i] / watch.e_variance[i]) ** 2
+            before, passed = old[0, i], joint.moved - old[2, i]
+            P = old[1, i] + joint.turned - old[3, i]
+        joint.e = joint.torque - before
+        joint.e_variance = P + size * (1.0 - math.exp(-2.0 * passed)) + r
+        fourth += (joint.e * joint.e / joint.e_variance) ** 2
         if not held:
             if learns:
-                seen = min(watch.e[i] * watch.e[i], arm_model.OUTLIER * watch.e_variance[i]) - (watch.e_variance[i] - r)
+                seen = min(joint.e * joint.e, arm_model.OUTLIER * joint.e_variance) - (joint.e_variance - r)
                 new = 1.0 - math.exp(-dt / min(LEVEL_TIME, FIRST_TIME + watch.learnt[level]))
                 watch.noise[2, level, i] += new * (max(seen, 0.0) / noise[i] - watch.noise[2, level, i])
             # Neighbours share the filters' noise.
-            K = watch.variance[i] / (watch.variance[i] + r * max(1.0, 2.0 / (settings.pole * dt)))
-            watch.mean[i] += K * (s[i] - watch.mean[i])
-            watch.variance[i] *= 1.0 - K
+            K = joint.variance / (joint.variance + r * max(1.0, 2.0 / (settings.pole * dt)))
+            joint.mean += K * (joint.torque - joint.mean)
+            joint.variance *= 1.0 - K
     if not held:
         clock.since += dt
         if clock.since >= LAG / SLOTS or clock.count == 0:
@@ -252,8 +245,8 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
                 clock.head, clock.count = (clock.head + 1) % SLOTS, clock.count - 1
             last = line[(clock.head + clock.count) % SLOTS]
             for i in range(n):
-                last[0, i], last[1, i], last[2, i] = watch.mean[i], watch.variance[i], watch.moved[i]
-                last[3, i] = watch.turned[i]
+                joint = watch.joints[i]
+                last[0, i], last[1, i], last[2, i], last[3, i] = joint.mean, joint.variance, joint.moved, joint.turned
             clock.count += 1
     if learns:
         watch.learnt[level] += dt
@@ -273,27 +266,29 @@ def departures(s, dq, turn, noise, open_, dt, settings, watch, learns):
 
 
 @part
-def resume(s, sigma, watch):
-    """Expect the torques s (n,) of now, in place."""
-    for i in range(s.shape[0]):
-        watch.mean[i], watch.variance[i] = s[i], min(watch.variance[i], sigma[i] ** 2)
+def resume(sigma, watch):
+    """Expect the torques of now, in place."""
+    for i in range(sigma.shape[0]):
+        joint = watch.joints[i]
+        joint["mean"], joint["variance"] = joint["torque"], min(joint["variance"], sigma[i] ** 2)
     watch.clock[0]["count"] = 0
 
 
 @compiled
-def is_loud(s, sigma, watch):
-    """Whether something still touches the arm, by the torques s (n,)."""
+def is_loud(sigma, watch):
+    """Whether something still touches the arm."""
     clock, off, change, now, left = watch.clock[0], False, 0.0, 0.0, 0.0
-    for i in range(s.shape[0]):
-        off |= watch.e[i] ** 2 > END_THRESHOLD**2 * watch.e_variance[i]
-        change += ((watch.e[i] - watch.quiet[i]) / sigma[i]) ** 2
-        now += (watch.e[i] / sigma[i]) ** 2
-        left += ((s[i] - watch.untouched[i]) / sigma[i]) ** 2
+    for i in range(sigma.shape[0]):
+        joint = watch.joints[i]
+        off |= joint.e**2 > END_THRESHOLD**2 * joint.e_variance
+        change += ((joint.e - joint.quiet) / sigma[i]) ** 2
+        now += (joint.e / sigma[i]) ** 2
+        left += ((joint.torque - joint.untouched) / sigma[i]) ** 2
     clock.strongest, clock.farthest = max(clock.strongest, now), max(clock.farthest, left)
     is_back = now <= LEFT**2 * clock.strongest or left <= LEFT**2 * clock.farthest
     loud = off and not (is_back and clock.still >= BRIDGED and change <= RESTS**2 * clock.strongest)
-    for i in range(s.shape[0]):
-        watch.quiet[i] = watch.e[i] if loud else watch.quiet[i]
+    for joint in watch.joints:
+        joint.quiet = joint.e if loud else joint.quiet
     return loud
 
 
@@ -312,7 +307,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
     `steps` (N,): s before each sample, 0 to restart. External torques are y of `weights` (theta, -1): `external`
     (N, n) after one low-pass filter, and those that are watched after both.
     """
-    n, clock, s = rows.q.shape[1], watch.clock[0], watch.torques
+    n, clock = rows.q.shape[1], watch.clock[0]
     M, noise, bias, step = np.empty((n, n)), np.empty(n), np.empty((1, n)), np.empty(1)
     for k in range(first, steps.shape[0]):
         q, dq, stamp = rows.q[k], rows.dq[k], rows.stamp[k]
@@ -322,17 +317,19 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         late = first_order_hold(1.0 / max(settings.delay, 1e-9), dt)  # where nothing is late, nothing lags
         early = first_order_hold(1.0 / max(-settings.delay, 1e-9), dt)
         for i in range(n):
-            way, watch.place[i] = q[i] - watch.place[i], q[i]
-            watch.early[i] = min(max(watch.early[i] + way / SHORTEST, -1.0), 1.0)
-            external[k, i] = s[i] = 0.0
+            joint, torque = watch.joints[i], 0.0
+            way, joint.place = q[i] - joint.place, q[i]
+            joint.early = min(max(joint.early + way / SHORTEST, -1.0), 1.0)
+            external[k, i] = 0.0
             bias[0, i], watch.density[i] = rows.bias[k, i, ARM], watch.density[i] if dt > 0.0 else 0.0
             for c in range(ARM + 1):
                 external[k, i] += weights[c] * filters.middle[i, c]
-                s[i] += weights[c] * filters.second[i, c]
+                torque += weights[c] * filters.second[i, c]
             if not abs(external[k, i]) < ABSURD:
                 clock.absurd = 1
             measured = filters.second[i, TORQUE]
-            s[i] = lagged(s[i] + measured, late, watch.lags[0], i) - lagged(measured, early, watch.lags[1], i)
+            torque = lagged(torque + measured, late, watch.lags[0], i)
+            joint.torque = torque - lagged(measured, early, watch.lags[1], i)
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
@@ -344,20 +341,20 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if clock.settled == 0:  # the transient of the filters has not died out
             if clock.age > (SETTLING / settings.pole if clock.started == 1 else FIRST_SETTLING):
                 clock.settled = clock.started = 1
-            resume(s, settings.sigma, watch)
+            resume(settings.sigma, watch)
             if clock.lasts == 1:
                 return k, GAP
             continue
         expected_noise(table, q, settings.sigma, settings.pole, dt, watch.density, M, noise)
         learns = clock.lasts == 0 and stamp - clock.paused > BRIDGED
         open_ = rows.bias[k, :, UNEXPLAINED]
-        clock.statistic = departures(s, dq, rows.s[k], noise, open_, dt, settings, watch, learns)
+        clock.statistic = departures(dq, rows.s[k], noise, open_, dt, settings, watch, learns)
         if learns:
             if clock.statistic > settings.threshold:
                 return k, BEGINS
             clock.largest = max(clock.largest, clock.statistic)
         if clock.lasts == 1:
-            if is_loud(s, settings.sigma, watch):
+            if is_loud(settings.sigma, watch):
                 clock.loud = stamp
             if stamp - clock.loud > QUIET_TIME:
                 return k, IS_BACK
@@ -385,7 +382,7 @@ class ContactDetector:
         self._settings = Settings(pole, 0.0, o.threshold, o.longest_s, residual.std.copy(), dry, tau)
         self._filters, self._watch = FilterState.at_rest(n, TORQUE + 1), Watch.of(n)
         self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
-        self._clock = self._watch.clock
+        self._joints, self._clock = self._watch.joints, self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
         self.contact: Contact | None = None
@@ -403,10 +400,10 @@ class ContactDetector:
         table[self._robot.n - 1, INERTIAL:] += self._to_last @ vector  # the noise of dq shows in its momentum, too
         self._table = checks.read_only(table)
         known = self._filters.second[:, :PARAMETERS] @ change
-        self._watch.untouched[:] += known
+        self._joints["untouched"] += known
         self._watch.lags[0] += known
         if not self._clock["lasts"][0]:  # the torques change for a known reason
-            self._watch.mean[:] += known
+            self._joints["mean"] += known
             self._watch.line[:, 0] += known
 
     def follow(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
@@ -436,13 +433,12 @@ class ContactDetector:
         """A contact begins; q (n,), rad. What was expected a moment ago is expected until it ends."""
         if self._clock["lasts"][0] or not self._clock["settled"][0]:
             return
-        watch = self._watch
+        joints, line = self._joints, self._watch.line
         if self._clock["count"][0]:
-            for values, then in zip(watch[:4], watch.line[self._clock["head"][0]], strict=True):
-                values[:] = then
+            joints["mean"], joints["variance"], joints["moved"], joints["turned"] = line[self._clock["head"][0]]
         self._payload_before = self._weights[:PARAMETERS].copy()
         if not self._clock["untouched"][0]:
-            watch.untouched[:], self._clock["farthest"] = watch.mean, 0.0
+            joints["untouched"], self._clock["farthest"] = joints["mean"], 0.0
         self._clock["lasts"], self._clock["begin"], self._clock["loud"] = 1, stamp, stamp
         self._clock["untouched"], self._clock["strongest"] = 1, 0.0
         self.contact = Contact(stamp, self._name_link(q), self._torques)
@@ -457,12 +453,12 @@ class ContactDetector:
                 self.contact = replace(contact, link=link, torques=self._torques)
         else:
             # Whether it is the change of the payload since the contact began that has brought the torques back.
-            left, explained = (((x / self._settings.sigma) ** 2).sum() for x in (self._watch.e, self._of_payload))
+            left, explained = (((x / self._settings.sigma) ** 2).sum() for x in (self._joints["e"], self._of_payload))
             is_payload = what == IS_BACK and left <= LEFT**2 * self._clock["strongest"][0] < explained
             ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
             self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
             self._clock["lasts"] = 0
-            resume(self._watch.torques, self._settings.sigma, self._watch)
+            resume(self._settings.sigma, self._watch)
 
     @property
     def _of_payload(self) -> FloatArray:
@@ -475,5 +471,5 @@ class ContactDetector:
 
         What a payload is thought to explain meanwhile is the contact's until it ends.
         """
-        self._clock["named"], self._torques = self._clock["statistic"], self._watch.e - self._of_payload
-        return touched_link(self._robot, q, self._torques, np.sqrt(self._watch.e_variance))
+        self._clock["named"], self._torques = self._clock["statistic"], self._joints["e"] - self._of_payload
+        return touched_link(self._robot, q, self._torques, np.sqrt(self._joints["e_variance"]))

@@ -684,7 +684,8 @@ class PayloadEstimator:
             return None
         if touch.back >= hypotheses.PASSED:
             self._return_untouched(touch, row)
-        if touch.back >= hypotheses.PASSED or touch.evidence + possible < hypotheses.CLEAR:
+            return None
+        if touch.evidence + possible < hypotheses.CLEAR:
             return None
         state, _ = self._adopted(change)
         if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
