@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from benchmarks import paired_runs
 from benchmarks.common import console, parser, print_json, run_jobs
@@ -28,6 +30,8 @@ def main() -> None:
     seeds, minutes = QUICK if args.quick else FULL
     seeds, real = args.seeds or seeds, real_log.LOG_1KHZ.is_file() and not args.no_real
     found = {}
+    if not (real or args.json):
+        console().print(f"Without the public 1 kHz log ({real_log.LOG_1KHZ}): simulated arms only.")
     for part, jobs in (
         ("accuracy", trials(Accuracy, seeds, real)),
         ("incidents", incidents.trials((seeds + 1) // 2, minutes, real)),
@@ -36,13 +40,22 @@ def main() -> None:
     ):
         if part in args.only and jobs:
             found[part] = run_jobs(incidents.run, jobs, args.processes)
+            if not args.json:
+                show(part, found[part])
     if args.json:
         print_json({part: [asdict(each) for each in results] for part, results in found.items()})
-        return
+    elif "paired" in args.only:
+        paired_runs.scored(seeds, real).print()
+
+
+def show(part: str, results: Sequence[Any]) -> None:
+    """Print the tables of a part, as soon as it has ended."""
+
+    def both(s: Score) -> str:
+        return f"{s.errors}; {s.held}"
+
     out = console()
-    if not real:
-        out.print(f"Without the public 1 kHz log ({real_log.LOG_1KHZ}): simulated arms only.")
-    if results := found.get("accuracy"):
+    if part == "accuracy":
         scored = [o for o in results if o.time in SCORED]
         for arm in ARMS:
             mine = [o for o in scored if o.arm == arm]
@@ -50,20 +63,14 @@ def main() -> None:
             out.print(pivot(title, mine, ("source", "start", "mass", "method"), "time", lambda s: s.errors))
         title = "95 % intervals that held the truth, mass / CoM, %"
         out.print(pivot(title, scored, ("source", "arm", "method"), "time", lambda s: s.held))
-    if results := found.get("incidents"):
+    elif part == "incidents":
         out.print(incidents_table(results))
-
-    def both(s: Score) -> str:
-        return f"{s.errors}; {s.held}"
-
-    if results := found.get("offline"):
+    elif part == "offline":
         title = "a whole recording (time 0: 1 to 6.4 s of the log): g / mm / 1e-3 kg m^2; intervals that held, %"
         out.print(pivot(title, results, ("source", "arm", "time", "method"), "mass", both))
-    if results := found.get("map"):
+    else:
         title = "with and without a residual map: g / mm / 1e-3 kg m^2; intervals that held, %"
         out.print(pivot(title, results, ("source", "arm", "start", "mass", "time"), "method", both))
-    if "paired" in args.only:
-        paired_runs.scored(seeds, real).print()
 
 
 if __name__ == "__main__":
