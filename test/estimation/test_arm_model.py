@@ -148,9 +148,7 @@ def test_errors_have_units(panda, rng):
 @pytest.mark.parametrize(("level", "white"), [(0.4, 4.0), (2.0, 40.0)])
 def test_level_and_white_noise_are_learnt(panda, rng, level, white):
     """A simulated process of another level: 120 s, of which the last 20 s count, some 25 correlation times of 7 joints.
-
-    The variance's standard deviation is sqrt(2 / 175): 11 %, and 5 % of the level; the prior's is off by 60 % and more.
-    """
+    The variance's standard deviation is sqrt(2 / 175): 11 %, 5 % of the level; the prior's is off by 60 % and more."""
     noise, dt = Noise(panda, 0.02), 0.02
     a = noise.decay(dt, np.zeros(7))
     least = noise.white_variance(dt, 0.0) - noise.white
@@ -172,9 +170,7 @@ def test_level_and_white_noise_are_learnt(panda, rng, level, white):
 @pytest.mark.parametrize("dt", [1e-3, 4e-3])
 def test_the_noise_of_the_torque_signal_is_measured(panda, rng, dt):
     """Noise of 0.5 N m on torques that move by 10 N m at 1 Hz: e has 0.25 dt / 0.02. A jump of 30 N m is no noise.
-
-    The standard deviation of what 20 s of second differences say is 3 % at 4 ms.
-    """
+    The standard deviation of what 20 s of second differences say is 3 % at 4 ms."""
     noise, t = Noise(panda, 0.02), np.arange(0.0, 20.0, dt)
     steps, before = np.full(len(t), dt), noise.white_variance(0.02, 0.0)
     steps[0] = 0.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import public_log
+from conftest import public_log, some
 from motion import PAYLOAD, lifting
 from simulated_arm import PLAIN, other_arm, record
 
@@ -109,7 +109,7 @@ def test_real_unloaded_arms_pass(panda, panda_1khz_log, panda_30hz_bag):
     assert pdr.identify(pdr.load_dataset(panda_30hz_bag), panda).problems == ()
 
 
-@pytest.mark.parametrize("part", ["a", "b"])
+@some("part", ["a", "b"])
 def test_the_hand_of_a_real_fr3_is_a_load_unless_it_is_named(part):
     bare, with_hand = pdr.load_robot("fr3"), pdr.load_robot("fr3", end_effector="hand")
     data = pdr.load_dataset(public_log(f"fr3_hand_teleop/teleop_1khz_{part}.csv"), bare)
@@ -118,7 +118,7 @@ def test_the_hand_of_a_real_fr3_is_a_load_unless_it_is_named(part):
         pdr.identify(data, bare, prior_scale=QUICK)
 
 
-@pytest.mark.parametrize("part", [3, 4])
+@some("part", [3, 4])
 def test_an_arm_that_a_person_guides_is_named(panda, part):
     data = pdr.load_dataset(public_log(f"panda_hand_guided/hand_guided_100hz_{part}.csv"), panda)
     with pytest.warns(ImplausibleRecordingWarning, match="did something touch it"):
