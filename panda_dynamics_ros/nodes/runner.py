@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import rclpy
 from rclpy.exceptions import ParameterException
@@ -43,7 +44,8 @@ def spin(executor: Executor, done: Callable[[], bool], wait_for_input: Callable[
     neither timers nor other threads nor Ctrl-C get a turn (rclpy 7.1.6), and spin_once() for each sample costs as much
     as decoding it. Where samples come faster than they are served, only its future ends a turn in time.
     """
-    turn, came = Future(), list[int]()
+    turn: Any = Future()  # Kilted's is generic, Jazzy's is not
+    came = list[int]()
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
