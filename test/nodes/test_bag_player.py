@@ -44,8 +44,8 @@ def test_a_recording_is_played_to_its_end(bag, recorded, probe, nodes):
 
 
 def test_the_estimate_survives_a_loop_in_simulated_time(panda, probe, fresh, tmp_path):
-    """Two seconds of a payload, over and over, while the player is the clock."""
-    motion = sinusoids(2.0, rate=500.0)
+    """Four seconds of a payload, over and over, while the player is the clock; pauses below 1.7 s hide no loop."""
+    motion = sinusoids(4.0, rate=500.0)
     tau = torques(panda, motion, PAYLOAD)
     write_recording(tmp_path / "carried", panda.joint_names, START + motion.stamp, motion.q, motion.dq, tau)
     fresh.start("payload_estimator", use_sim_time=True)
