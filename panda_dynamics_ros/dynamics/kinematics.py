@@ -14,7 +14,7 @@ from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, along, column, cro
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
-_CROSS = np.cross(np.eye(3)[:, None], np.eye(3))  # [j, k]: of axes j and k; for few vectors np.cross is slow
+_CROSS = np.cross(np.eye(3)[:, None], np.eye(3))  # [j, k]: axis j times axis k; np.cross of few vectors is slow
 
 
 @part

@@ -139,9 +139,10 @@ JOINT = np.dtype([
     *((name, np.float64) for name in ("mean", "variance", "moved", "turned", "early", "place")),
     *((name, np.float64) for name in ("torque", "e", "e_variance", "quiet", "untouched")),
 ])  # fmt: skip
-"""Of the slow part, N m and its square, and its clock; variance, (N m)^2, of dry friction that has turned; direction of
-one that turns over `SHORTEST`; rad, at the last sample. External torque now, its departure and the variance of that;
-departure at the last loud sample; torque that was expected before the first contact of an arm that stands."""
+"""mean, variance: of the slow part, N m and its square; moved: its clock. turned: variance, (N m)^2, of dry friction
+that has turned. early: direction of one that turns over `SHORTEST`. place: rad, at the last sample. torque: external,
+N m, now; e, e_variance: its departure, and the variance of that; quiet: e at the last loud sample. untouched: torque
+that was expected before the first contact of an arm that stands, N m."""
 
 
 class Watch(NamedTuple):
