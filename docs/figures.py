@@ -186,7 +186,7 @@ def methods_errors(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     mapped = pdr.learn_residual([unloaded], robot)
     online = {"online": robot, "online, identified arm": fit.robot, "online, residual map": mapped}
     errors = {name: np.abs(pdr.replay(loaded, arm).mass[known] - 1.0) for name, arm in online.items()}
-    (segment, *_), weighed = smooth_payloads(robot, *rows, []), weigh_paired_runs(robot, [loaded], [unloaded])
+    (segment, *_), weighed = smooth_payloads(robot, *rows), weigh_paired_runs(robot, [loaded], [unloaded])
     for name, mass in (
         ("smoothed (all samples)", segment.estimate.mass),
         ("weighed (paired runs)", weighed.estimate.mass),

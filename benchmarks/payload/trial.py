@@ -2,7 +2,7 @@
 """Trials: a known payload on one arm, and what becomes of the answers about it.
 
 Accuracy    all methods, some time after the payload came on
-Whole       the estimator at the end of a recording, and the smoother; which is also told where the arm was unloaded
+Whole       the estimator at the end of a recording, and the smoother
 SecondRun   with a map of what the arm does unloaded: of the public log's first run, on its second run and on held-out
             blocks of the first
 """
@@ -26,7 +26,7 @@ from panda_dynamics_ros.estimation import smooth_payloads
 COLD_STARTS = (2.0, 7.0, 11.5)  # s after the pick, of estimators that find the payload attached
 WARM_UP = 1.5  # s before a pick in the real log
 CARRIED = (2.0, 5.0, recordings.CARRIED)  # s with the payload, of whole recordings of simulated arms
-FORWARD, SMOOTHED, TARED = "estimator, at the end", "smoothed", "smoothed, unloaded parts told"
+FORWARD, SMOOTHED = "estimator, at the end", "smoothed"
 WITHOUT, WITH = "without map", "with map"
 AFTER, SHAPES = (1.0, 2.0, 3.5), (None, 0, 1, 2, 3, 4)  # s; payloads of `body` on the second run
 SECOND_PICKS = (0.8, 1.2, 1.6)  # s, in the second run, whose first 0.4 s the first run does not have
@@ -127,8 +127,7 @@ class Accuracy:
 class Whole:
     """Estimator and smoother over whole recordings; an outcome's `time` is that with the payload, 0 on the real log.
 
-    The smoother is told nothing but what the estimator has detected; where it is told that the arm carries nothing
-    outside the pick and the drop, its row says so.
+    The smoother is told nothing.
     """
 
     arm: str
@@ -144,32 +143,29 @@ class Whole:
         start, pick = recordings.SKIPPED, recordings.SKIPPED + recordings.LEAD
         for carried in CARRIED:
             end, rest = pick + carried, recordings.REST if carried == recordings.CARRIED else 0.0
-            unloaded = [start + 0.5 * recordings.LEAD, *([end + 0.5 * rest] if rest else [])]
             window = data.between(start, end + rest)
-            yield from self._outcomes("simulated", robot, window, pick, end, unloaded, carried, body(self.mass, seed))
+            yield from self._outcomes("simulated", robot, window, pick, end, carried, body(self.mass, seed))
 
     def _real(self) -> Iterator[Outcome]:
         payload, log = body(self.mass), real_log.log()
         torques = real_log.payload_torques(payload)
         for robot, first, end in real_parts(self.arm):
             for pick in np.arange(first + 1.0, end - 1.0 + 1e-9, 0.5):
-                for since, until, unloaded in ((pick, end, 0.5 * (first + pick)), (first, pick, 0.5 * (pick + end))):
+                for since, until in ((pick, end), (first, pick)):
                     carried = (log.stamp >= since) & (log.stamp < until)
                     data = log.with_torques(torques * carried[:, None]).between(first, end)
                     # One row for all: few of them last equally long.
-                    yield from self._outcomes("real log", robot, data, since, until, [unloaded], 0.0, payload)
+                    yield from self._outcomes("real log", robot, data, since, until, 0.0, payload)
 
     def _outcomes(
-        self, source: str, robot: RobotModel, data: Samples, since: float, until: float, unloaded: list[float],
-        carried: float, payload: InertialParameters,
+        self, source: str, robot: RobotModel, data: Samples, since: float, until: float, carried: float,
+        payload: InertialParameters,
     ) -> Iterator[Outcome]:  # fmt: skip
-        answers = {FORWARD: ours(robot, data, since, [until - 1e-6]).answers[0]}
-        for name, told in ((SMOOTHED, ()), (TARED, unloaded)):
-            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, told)
-            middle = 0.5 * (since + until)
-            estimate = next(segment.estimate for segment in reversed(segments) if segment.start <= middle)
-            answers[name] = Answer(estimate.vector, estimate.covariance)
-        for name, answer in answers.items():
+        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau)
+        middle = 0.5 * (since + until)
+        smoothed = next(segment.estimate for segment in reversed(segments) if segment.start <= middle)
+        forward = ours(robot, data, since, [until - 1e-6]).answers[0]
+        for name, answer in ((FORWARD, forward), (SMOOTHED, Answer(smoothed.vector, smoothed.covariance))):
             yield judged(source, self.arm, "pick", carried, name, payload, answer)
 
 

@@ -7,11 +7,8 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-
-import numpy as np
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
@@ -30,13 +27,10 @@ EXAMPLES = """\
 panda-dynamics replay recording.mcap --output result
 panda-dynamics replay log.csv --robot my_panda.yaml --end-effector hand --smooth
 """
-CONTRADICTED = 3
-"""Exit code of --strict where the recording contradicts the arm, or what was declared."""
-BAG = "a rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)"
-UNLOADED = "times, s from the start, at which nothing was carried: a tare for all payloads (implies --smooth)"
+CONTRADICTED = 3  # exit code of --strict where the recording contradicts the arm, or what was declared
 OPTIONS = [
     [
-        options.option("bag", BAG, nargs="?", metavar="BAG"),
+        options.option("bag", "rosbag2 file or folder, or a table (CSV, npz, HDF5, Parquet)", nargs="?", metavar="BAG"),
         options.flag("--example", "replay the recording of a simulated Panda that comes with this package"),
     ],
     *options.ROBOT,
@@ -48,7 +42,6 @@ OPTIONS = [
     options.number("--rate", 1.0, "R", "speed of --view, times real time"),
     options.flag("--smooth", "estimate each payload from all samples while it was carried"),
     options.flag("--strict", "exit with code 3 if a problem is stated"),
-    options.option("--unloaded", UNLOADED, type=float, nargs="+", default=[], metavar="T"),
 ]
 
 
@@ -62,18 +55,11 @@ def run(args: argparse.Namespace) -> int:
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, path)
-    for moment in args.unloaded:
-        checks.number(moment, "--unloaded", minimum=0.0, maximum=data.duration_s)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
         with console.progress_bar(args.json, "replaying") as bar:
             task = bar.add_task("", total=len(data.stamp))
             result = replay(data, robot, lambda done, *_: bar.update(task, completed=done), **known)
-        segments: tuple[PayloadSegment, ...] = ()
-        if args.smooth or args.unloaded:
-            unloaded = np.minimum(data.stamp[0] + np.array(args.unloaded), data.stamp[-1]).tolist()
-            segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, unloaded, **known)
-            contradicted = [each.estimate.problem for each in segments if each.estimate.problem]
-            result = replace(result, problem=next(iter(contradicted), result.problem))
+        segments = smooth_payloads(robot, data.stamp, data.q, data.dq, data.tau, **known) if args.smooth else ()
         _report(args, f"{name}, with the parameters of {robot.name}", robot, data, result, segments)
         if view is not None:
             from panda_dynamics_ros.reporting.web_view import play_replay

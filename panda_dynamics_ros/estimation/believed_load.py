@@ -25,8 +25,7 @@ CORRELATION = 0.5  # s over which what neither explains is alike
 MODEL_OFFSET = 0.07  # N m: by as much two models of the same arm differ in gravity
 MODEL_MASS = 0.015  # kg: what such offsets, which change with the posture, may pretend at half a metre
 PRIOR = np.concatenate([[10.0], np.full(3, 1.0), np.full(6, 0.02)])  # kg, kg m, kg m^2
-LEAST_ROWS = 20
-MAX_GAP = 0.5  # s
+LEAST_ROWS, MAX_GAP = 20, 0.5  # the gap in s
 
 
 class BelievedLoad(NamedTuple):

@@ -24,7 +24,6 @@ STANDSTILL = "standing still, holding"
 UNDECIDED = "a weight or a steady push"
 TOUCHED = "something touches the arm"
 SMOOTHED = "smoothed"
-UNLOADED = "declared unloaded"
 SHORT, STOOD_STILL = "too little motion", "stood still"
 
 NORMAL_95 = 1.96  # standard deviations to either side of a mean that hold 95 % of a normal distribution
@@ -210,8 +209,7 @@ class PayloadSegment:
     """One payload, or none, between two changes.
 
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
-    estimate: the last one; or that from all samples, whose status is "smoothed", or says why little is known, or that
-        it was declared unloaded.
+    estimate: the last one; or that from all samples, whose status is "smoothed", or says why little is known.
     motion_s: s in motion that the latter is from; nan for the former.
     """
 

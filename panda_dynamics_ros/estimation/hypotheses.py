@@ -350,17 +350,11 @@ class ChangeDetector:
         self._states: deque[tuple[float, GaussianState, FloatArray]] = deque()
         self.restart()
 
-    def restart(self, after_gap: float | None = None, size: int = 0) -> None:
-        """Drop all hypotheses.
-
-        after_gap: s, in which nothing was measured: the first new one is a change meanwhile.
-        size: of the filter's state from now on, where it changes.
-        """
+    def restart(self, after_gap: float | None = None) -> None:
+        """Drop all hypotheses. After a gap without samples, s, the first new one is a change meanwhile."""
         self._age[:] = math.inf
         self._states.clear()
         self._clock = np.zeros(len(self._sigma))
-        if size and size != len(self._X):
-            self._X = np.zeros((size, *self._X.shape[1:]))
         self._since_onset, self._after_gap = np.full(len(_FAMILIES), math.inf), after_gap
         self.unnoticed = 0.0
         if after_gap is not None:  # age of the regression's filters, up to which they have been followed
@@ -388,6 +382,8 @@ class ChangeDetector:
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
                     self._start(slice(*self._first[family : family + 2]))
+        if len(self._X) != (size := len(state.mean)):  # after `restart`, or the payload of before is in the state, too
+            self._X = self._X[np.r_[0 : len(self._X), THETA, THETA][:size]]
         onsets = self._onsets.follow(np.minimum((self._age + AT_ONCE) / self._rise, 1.0), regression)
         follow_step(
             np.flatnonzero(self._age < math.inf), step.decay, step.H, step.gain, step.innovation, step.variance,

@@ -93,6 +93,14 @@ class _Touch:
     level: FloatArray | float = arm_model.TOUCH
 
 
+class PastChange(NamedTuple):
+    """A change of the payload. onset: s. moved: s in motion before it. is_clear: whether it was."""
+
+    onset: float
+    moved: float
+    is_clear: bool
+
+
 class _Row(NamedTuple):
     """The measurement of one update: y = Y theta + d + A phi + e = H x + e, with e of `variance` (n,)."""
 
@@ -167,8 +175,8 @@ class PayloadEstimator:
         self._last: _Happening | None = None
         self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
-        self.changes: list[tuple[float, float]] = []
-        """Onset, s, and s in motion before it, of each change of the payload, where the past is kept."""
+        self.changes: list[PastChange] = []
+        """Those of the payload, where the past is kept."""
         self._resumed = self._unseen_since = -math.inf
         self.motion_s = 0.0
         """s in motion so far."""
@@ -178,7 +186,7 @@ class PayloadEstimator:
         """Start the filters again, after a gap, s; what is known stays. stands: whether the arm does."""
         self.regression.restart(stands)
         self.residual = np.full(self.robot.n, math.nan)
-        self._detector.restart(after_gap=gap, size=len(self._state.mean))
+        self._detector.restart(after_gap=gap)
         self._updated = -math.inf
 
     def tare(self) -> None:
@@ -189,7 +197,7 @@ class PayloadEstimator:
             touch.untouched = self._referred(touch.untouched)
             touch.loaded = touch.loaded.of(slice(0, self._phi.stop), before, before)
         self._tared, self._last = True, None
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart()
         self.estimate = self._published(self.estimate.status)
 
     def _referred(self, state: GaussianState) -> GaussianState:
@@ -207,7 +215,7 @@ class PayloadEstimator:
         self._state.mean[THETA] += tare
         P[THETA, THETA] += covariance
         P[k, k] = P[THETA, k] = P[k, THETA] = covariance
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart()
 
     def restore(self, memory: PayloadMemory) -> None:
         """Start again from what another estimator knew.
@@ -523,8 +531,13 @@ class PayloadEstimator:
             if seen >= hypotheses.PASSED:
                 self._adopt(change, onset)
         elif passed is not None:  # never clear: what is likely of it stays
-            self._state = self._state.mixed(self._adopted(passed[0])[0], passed[1])
-            if passed[1] > 0.5:  # the other hypotheses are of the same change
+            (change, share), before, onset = passed, self._state, self._stamp - passed[0].age
+            is_new = not self.changes or onset > self.changes[-1].onset + hypotheses.PASSED
+            if self.keeps_past and is_new and share > math.exp(-hypotheses.CLEAR):
+                before = before.with_past()
+                self._note_change(onset, False)
+            self._state = before.mixed(self._adopted(change)[0], share)
+            if share > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
         return event
 
@@ -568,7 +581,7 @@ class PayloadEstimator:
             in_doubt = self._detector.lead < hypotheses.CLEAR or (change.kind == RELEASE and not is_back)
             self._go_on(state, onset, before, self._found == LOAD or (in_doubt and change.kind != SHIFT))
         self._clock.still = min(self._clock.still, 0.0)
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart()
 
     def _is_back(self, state: GaussianState) -> bool:
         """Whether a state has come back to what was carried before a release that is in doubt: a push has ended."""
@@ -597,7 +610,7 @@ class PayloadEstimator:
             self._touch = None if has_gone else _Touch(last.onset, before, self._changed(before))
             self._last, self._flow_end = None, -math.inf
             self._return_to(before, self._settled if has_gone else arm_model.TOUCH * self._noise.std)
-            self._detector.restart(size=len(before.mean))
+            self._detector.restart()
             return None if has_gone else self._event(CONTACT, last.onset)
         if last.evidence + last.possible < hypotheses.CLEAR:
             return None
@@ -620,8 +633,7 @@ class PayloadEstimator:
         all of them, and `changes`.
         """
         if self.keeps_past:
-            since = max(onset, self._resumed)  # what has changed in a gap did so there
-            self.changes.append((since, max(self.motion_s - (self._stamp - since), 0.0)))  # at most so much was motion
+            self._note_change(onset, True)
         before = before if self._untouched is None else self._untouched  # one push may have become another
         possible = max(self._detector.possibility(state), -hypotheses.SURE) if in_doubt else 0.0
         untouched, mass = before if in_doubt else None, float(state.mean[0])
@@ -631,6 +643,11 @@ class PayloadEstimator:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
             is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))
             self._state = state.of(slice(0, self._first), *([THETA] if is_least else others[:1]), last)
+
+    def _note_change(self, onset: float, is_clear: bool) -> None:
+        since = max(onset, self._resumed)  # what has changed in a gap did so there
+        moved = max(self.motion_s - (self._stamp - since), 0.0)  # at most so much since then was motion
+        self.changes.append(PastChange(since, moved, is_clear))
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)
@@ -693,7 +710,7 @@ class PayloadEstimator:
         # What seemed to touch the arm, or came with a touch, is a payload; what shows it is of the last half second.
         event = self._event(change.kind, touch.onset)
         self._go_on_touched(state, touch.onset, self._stamp - hypotheses.PASSED, touch)
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart()
         return event
 
     def _go_on_touched(self, state: GaussianState, onset: float, since: float, touch: _Touch) -> None:
@@ -712,7 +729,7 @@ class PayloadEstimator:
         share = hypotheses.probability(math.log(meanwhile) + payload + possible)
         self._return_to(before.mixed(loaded, share), self._settled)
         self._touch = None
-        self._detector.restart(size=len(self._state.mean))
+        self._detector.restart()
 
     def _published(self, status: str, event: ChangeEvent | None = None) -> PayloadEstimate:
         pending, last, touch = self._detector.pending, self._last, self._touch

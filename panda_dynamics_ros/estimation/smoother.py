@@ -3,22 +3,23 @@
 
 It is the same filter, in which the payload before each change stays in the state. Payloads are constant between
 changes and the arm's errors are common to all of them, so that what is learnt later tells of them as well: their last
-estimate is that of a smoother.
+estimate is that of a smoother. Later samples also decide on changes that were never clear to the estimator.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
+from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.newton_euler import link_side_sample
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, UNLOADED, PayloadSegment
+from panda_dynamics_ros.estimation.estimate import SHORT, SMOOTHED, STOOD_STILL, PayloadSegment
+from panda_dynamics_ros.estimation.hypotheses import NOTHING, START_ODDS, are_the_same, nothing_is_carried
+from panda_dynamics_ros.estimation.kalman_filter import THETA, GaussianState
 from panda_dynamics_ros.estimation.options import Shape
-from panda_dynamics_ros.estimation.payload_estimator import PayloadEstimator
-from panda_dynamics_ros.estimation.plausibility import NEGATIVE_MASS
+from panda_dynamics_ros.estimation.payload_estimator import PastChange, PayloadEstimator
 from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
@@ -28,54 +29,57 @@ LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one
 
 
 def smooth_payloads(
-    robot: RobotDescription, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike,
-    unloaded: Sequence[float] = (), *, shape: Shape | str | None = None, **options: float,
+    robot: RobotDescription, stamp: ArrayLike, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, *,
+    shape: Shape | str | None = None, **options: float,
 ) -> tuple[PayloadSegment, ...]:  # fmt: skip
     """The payloads of a recording of N samples: a segment for each, that of no payload included, in their order.
 
     robot: the arm without the payload, with its friction and its residual model.
     stamp: (N,), s, increasing. q, dq, tau: (N, n), rad, rad/s, N m; tau on the links with gravity, or as of `effort`.
-    unloaded: s, times at which the arm is known to have carried nothing. Its errors there are known in all segments.
     shape: of the payloads, if it is known, as for `PayloadEstimator`. options: see `EstimatorOptions`.
-    Raises ArgumentError: a shape or a number is wrong, stamps do not increase, a moment is outside the recording, an
-        option is unknown, or the shape is malformed.
+    Raises ArgumentError: an array, an option or the shape is wrong, or stamps do not increase.
     """
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
     q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
-    for moment in unloaded:
-        checks.number(moment, "unloaded", minimum=float(stamp[0]), maximum=float(stamp[-1]))
     estimator = PayloadEstimator(robot, shape=shape, **options)
     estimator.keeps_past = True
     for part in (slice(first, first + BLOCK) for first in range(0, len(stamp), BLOCK)):
         estimator.follow(stamp[part], q[part], dq[part], tau[part])
-    return _segments(estimator, float(stamp[0]), float(stamp[-1]), unloaded)
+    return tuple(_segments(estimator, float(stamp[0]), float(stamp[-1])))
 
 
-def _segments(
-    estimator: PayloadEstimator, start: float, end: float, unloaded: Sequence[float]
-) -> tuple[PayloadSegment, ...]:
-    state, changes = estimator.final_state(), estimator.changes
-    onsets = [start, *(max(onset, start) for onset, _ in changes)]
-    ends, motion = [*onsets[1:], end], np.diff([0.0, *(moved for _, moved in changes), estimator.motion_s])
-    first = len(state.mean) - PARAMETERS * len(changes)
-    places = [slice(begin, begin + PARAMETERS) for begin in [*range(first, len(state.mean), PARAMETERS), 0]]
-    empty = {int(np.searchsorted(onsets, moment, side="right")) - 1 for moment in unloaded}
-    nothing, found, seen = np.zeros(PARAMETERS), [], [estimator.carried(state, place) for place in places]
-    for k in sorted(empty):
-        state = state.conditioned(places[k], nothing)
-    for k, place in enumerate(places):
-        payload, problem = estimator.carried(state, place), ""
-        mean, P = payload.mean, payload.covariance
-        status = SMOOTHED if motion[k] >= LEAST_MOTION else SHORT if motion[k] > 0.0 else STOOD_STILL
-        if k in empty:
-            mean, P, status = nothing, np.diag(np.full(PARAMETERS, 1e-12)), UNLOADED
-            mass, std = seen[k].mean[0], math.sqrt(seen[k].covariance[0, 0])
-            if mass > NEGATIVE_MASS + 3.0 * std:
-                since = f"{mass:.2f} kg from {onsets[k] - start:.2f} s on"
-                problem = f"unloaded: expected moments without a payload, got {since}"
+def _segments(estimator: PayloadEstimator, start: float, end: float) -> Iterator[PayloadSegment]:
+    state, changes = _real_changes(estimator.final_state(), estimator.changes, estimator.options.prior_std)
+    onsets = [start, *(max(change.onset, start) for change in changes)]
+    motion = np.diff([0.0, *(change.moved for change in changes), estimator.motion_s])
+    for since, until, moved, place in zip(onsets, [*onsets[1:], end], motion, _places(state, changes), strict=True):
+        payload = estimator.carried(state, place)
+        status = SMOOTHED if moved >= LEAST_MOTION else SHORT if moved > 0.0 else STOOD_STILL
         known = estimator.options, estimator.shape
-        estimate = published_estimate(mean, P, *known, stamp=ends[k], status=status, problem=problem)
-        found.append(PayloadSegment(onsets[k], ends[k], estimate, float(motion[k])))
-    return tuple(found)
+        estimate = published_estimate(payload.mean, payload.covariance, *known, stamp=until, status=status)
+        yield PayloadSegment(since, until, estimate, float(moved))
+
+
+def _places(state: GaussianState, changes: Sequence[PastChange]) -> list[slice]:
+    """Of the payloads in the state: those before each change, and the last one."""
+    first = len(state.mean) - PARAMETERS * len(changes)
+    return [*(slice(k, k + PARAMETERS) for k in range(first, len(state.mean), PARAMETERS)), THETA]
+
+
+def _real_changes(
+    state: GaussianState, changes: Sequence[PastChange], payload_std: FloatArray
+) -> tuple[GaussianState, list[PastChange]]:
+    """Without the changes that were never clear, and after which the payload, as is known by now, is the same."""
+    changes, shares = [*changes], payload_std / payload_std[0]
+    for k in range(len(changes) - 1, -1, -1):
+        before, after = _places(state, changes)[k : k + 2]
+        difference, covariance, _ = state.difference(after, before)
+        mass = nothing_is_carried(abs(float(difference[0])), float(covariance[0, 0]), START_ODDS)
+        if changes[k].is_clear or min(mass, are_the_same(difference, covariance, shares, START_ODDS)) < 0.5:
+            continue
+        state = state.conditioned(after, NOTHING * shares, before)
+        state = state.of(slice(0, before.start), slice(before.stop, len(state.mean)))
+        del changes[k]
+    return state, changes

@@ -19,7 +19,7 @@ from rich.table import Column
 from rich.table import Table as RichTable
 
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
-from panda_dynamics_ros.estimation.estimate import LARGEST_COM_MARGIN, UNLOADED
+from panda_dynamics_ros.estimation.estimate import LARGEST_COM_MARGIN
 from panda_dynamics_ros.untrusted import printable
 
 Rows = list[tuple[str, str]]  # names and values
@@ -90,8 +90,8 @@ def segments_table(segments: Sequence[PayloadSegment], begin: float) -> Table:
     for segment in segments:
         estimate = segment.estimate
         where = f" at {com_text(estimate)}" if estimate.com_is_known else ""
-        words = "none" if estimate.status == UNLOADED else f"{mass_text(estimate)}{where}"
-        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", f"{words}, {estimate.status}"))
+        words = f"{mass_text(estimate)}{where}, {estimate.status}"
+        rows.append((f"{segment.start - begin:.2f} to {segment.end - begin:.2f} s", words))
     return "payloads, each from all samples while it was carried", rows
 
 

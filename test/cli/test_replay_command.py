@@ -111,13 +111,6 @@ def test_the_page_has_every_key_of_the_summary(recording, tmp_path, replayed):
     assert keys - load == {*summary, *own} - {f"segments.{key}" for key in summary["payload"]}
 
 
-def test_unloaded_is_a_moment_of_the_recording(recording, tmp_path, capsys, replayed):
-    summary = replayed(recording, tmp_path, "--unloaded", "3.0", "--bag-format", "none")
-    assert [(s["status"], s["mass"]) for s in summary["segments"]] == [("declared unloaded", 0.0)]
-    assert main(["replay", str(recording), "--output", str(tmp_path), "--unloaded", "6.5"]) == 2
-    assert "--unloaded: expected a number in [0, 5.995], got 6.5" in capsys.readouterr().err
-
-
 def test_an_end_effector_is_no_payload(tmp_path, replayed):
     recording = recorded(load_robot("panda", end_effector="hand"), tmp_path / "with_hand")
     options = ("--end-effector", "hand", "--smooth", "--bag-format", "none")
