@@ -141,28 +141,34 @@ def losing(name: str) -> pdr.JointDataset:
     return replace(whole, tau=np.vstack((whole.tau[:half], lost.tau[half:])))
 
 
-A, B = run("A", seed=1), run("B", PAYLOAD, begin=60.0)
-LATER_A = run("A2", PAYLOAD, begin=180.0, seed=4)
-HEAVIER_B = run("B2", InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia), begin=120.0, seed=2)
-ELSEWHERE = run("B", PAYLOAD, motion=replace(MOTION, q=MOTION.q + 0.4 * np.eye(7)[4]))
-SHORT = run("B", PAYLOAD, motion=sinusoids(1.0, rate=200.0))
+@pytest.fixture(scope="module")
+def runs():
+    return {
+        "A": run("A", seed=1),
+        "B": run("B", PAYLOAD, begin=60.0),
+        "later A": run("A2", PAYLOAD, begin=180.0, seed=4),
+        "heavier B": run("B2", InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia), begin=120.0, seed=2),
+        "elsewhere": run("B", PAYLOAD, motion=replace(MOTION, q=MOTION.q + 0.4 * np.eye(7)[4])),
+        "losing": losing("B"),
+        "short": run("B", PAYLOAD, motion=sinusoids(1.0, rate=200.0)),
+    }
 
 
 @pytest.mark.parametrize(
     ("loaded", "unloaded", "words"),
     [
-        ([ELSEWHERE], [A], r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"),
-        ([A], [B], r"A: expected loaded runs that weigh more than the unloaded B, got -\d.*swapped"),
-        ([losing("B")], [A], r"B: expected one payload in all loaded runs, got .* from about [5-7]\.\d s"),
-        ([B, HEAVIER_B], [A], r"B\d?: expected one payload in all loaded runs"),
-        ([B], [A, LATER_A], r"A\d?: expected one payload in all unloaded runs"),
-        ([B], [], "loaded, unloaded: expected a run of each, got 1 and 0"),
-        ([SHORT], [A], r"B: expected 1\.5 s or more in one piece, got 0\.99 s"),
+        (["elsewhere"], ["A"], r"B and A: expected runs of one motion.*joint 5 from .* s, up to 0\.\d+ rad"),
+        (["A"], ["B"], r"A: expected loaded runs that weigh more than the unloaded B, got -\d.*swapped"),
+        (["losing"], ["A"], r"B: expected one payload in all loaded runs, got .* from about [5-7]\.\d s"),
+        (["B", "heavier B"], ["A"], r"B\d?: expected one payload in all loaded runs"),
+        (["B"], ["A", "later A"], r"A\d?: expected one payload in all unloaded runs"),
+        (["B"], [], "loaded, unloaded: expected a run of each, got 1 and 0"),
+        (["short"], ["A"], r"B: expected 1\.5 s or more in one piece, got 0\.99 s"),
     ],
 )
-def test_runs_that_cannot_be_compared_are_refused(loaded, unloaded, words):
+def test_runs_that_cannot_be_compared_are_refused(runs, loaded, unloaded, words):
     with pytest.raises(DataError if unloaded else ArgumentError, match=words):
-        pdr.weigh_paired_runs(ROBOT, loaded, unloaded)
+        pdr.weigh_paired_runs(ROBOT, [runs[name] for name in loaded], [runs[name] for name in unloaded])
 
 
 def test_the_warp_finds_where_a_stretch_of_a_motion_lies():
