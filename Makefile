@@ -74,6 +74,8 @@ endif
 
 kernels: $(VENV)/.test
 	@$(BIN)/python -c "from panda_dynamics_ros.warm_up import warm_up; warm_up('suite', 'simulated_panda', report=print)"
+	@# All workers begin with tests that need this one, too.
+	@$(BIN)/python -c "import numpy, panda_dynamics_ros as pdr; pdr.load_robot('panda').inverse_dynamics(*numpy.zeros((3, 64, 7)))"
 
 # What this branch has changed since it left main, and the shape of the house. Of a module: the tests of its room
 # that import it or have its name; where there are none, all of its room, of the nodes two that show most.

@@ -37,6 +37,7 @@ def reference(tmp_path_factory):
     return (folder / "api.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference(reference):
     words = set(reference.replace("(", " ").replace(".", " ").split())
     exported = {name for name, value in vars(estimation).items() if callable(value)}

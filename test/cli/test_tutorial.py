@@ -15,7 +15,7 @@ pytest.importorskip("rosbags", reason="recordings are written with rosbags")
 from panda_dynamics_ros import RobotModel, load_robot
 from panda_dynamics_ros.cli import main
 
-pytestmark = pytest.mark.usefixtures("not_drawn")
+pytestmark = [pytest.mark.usefixtures("not_drawn"), pytest.mark.slow]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identify.md"
 # What makes a command as quick as a test has to be; a newcomer waits for a better and longer motion.
 SHORTER = {"excite": ["--trials", "60", "--duration", "6"], "simulate": ["--repeat", "1"]}

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import public_log
+from conftest import public_log, some
 from motion import PAYLOAD, carried, coloured, sinusoids, sinusoids_paced, standing, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
@@ -208,7 +208,7 @@ def of_wrist(name):
     return log["t"], force, ArmMonitor(panda).update_rows(log["t"], q, dq, panda.gravity_torques(q) + external)
 
 
-@pytest.mark.parametrize("name", [*PUSHED, "8156ae8_data_pf_1", "8156ae8_data_raw_2", *OBJECTS])
+@some("name", [*PUSHED, *OBJECTS, "8156ae8_data_pf_1", "8156ae8_data_raw_2"], 5)
 def test_contacts_end_when_the_finger_or_the_object_has_gone(name):
     """Half a second later, and they stay ended: what it leaves of the joints' friction is up to half of what it was at
     some joint. A finger that pushes for seconds as an object weighs may be a weight, and its end a release; but it is
@@ -222,8 +222,8 @@ def test_contacts_end_when_the_finger_or_the_object_has_gone(name):
     assert name in OBJECTS or max(estimate.mass / estimate.std[0] for _, estimate, _ in found.estimates) < 3.0
 
 
-@pytest.mark.parametrize(
-    ("name", "least", "within"), [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)]
+@some(
+    ("name", "least", "within"), [*((name, 4.0, 0.15) for name in PUSHED), *((name, 2.5, 1.0) for name in OBJECTS)], 5
 )
 def test_pushes_and_objects_are_noticed(name, least, within):
     """Pushes within 0.15 s after 4 N; it may be before, while the force rises. Objects of 0.308 kg are put on by hand

@@ -135,21 +135,16 @@ def _with_pauses() -> Motion:
     return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
 
 
-def losing(name: str) -> pdr.JointDataset:
-    """A run whose payload is lost in the middle."""
-    whole, lost, half = run(name, PAYLOAD, begin=60.0), run(name, begin=60.0), len(MOTION.stamp) // 2
-    return replace(whole, tau=np.vstack((whole.tau[:half], lost.tau[half:])))
-
-
 @pytest.fixture(scope="module")
 def runs():
+    loaded, half = run("B", PAYLOAD, begin=60.0), len(MOTION.stamp) // 2
     return {
         "A": run("A", seed=1),
-        "B": run("B", PAYLOAD, begin=60.0),
+        "B": loaded,
         "later A": run("A2", PAYLOAD, begin=180.0, seed=4),
         "heavier B": run("B2", InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia), begin=120.0, seed=2),
         "elsewhere": run("B", PAYLOAD, motion=replace(MOTION, q=MOTION.q + 0.4 * np.eye(7)[4])),
-        "losing": losing("B"),
+        "losing": replace(loaded, tau=np.vstack((loaded.tau[:half], run("B", begin=60.0).tau[half:]))),
         "short": run("B", PAYLOAD, motion=sinusoids(1.0, rate=200.0)),
     }
 

@@ -230,7 +230,7 @@ def motion_and_torques(panda):
     return motion.stamp, q, dq, tau
 
 
-@some("name", IMPERFECT, 6)
+@some("name", IMPERFECT, 2)
 def test_nothing_happens_and_the_payload_is_what_it_is(panda, motion_and_torques, name):
     monitor = ArmMonitor(panda)
     found = monitor.update_rows(*IMPERFECT[name](motion_and_torques))

@@ -145,6 +145,7 @@ def test_a_malformed_pose_or_load_is_refused(change, asked, words):
         getattr(state, asked)
 
 
+@pytest.mark.slow
 def test_the_example_estimates_in_a_control_loop(fr3_server):
     """Torque control of the simulated FR3, whose torques say nothing of payloads: states come, and it ends as asked."""
     needs("pylibfranka")

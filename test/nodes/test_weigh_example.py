@@ -52,6 +52,7 @@ def assert_weighed(folder: Path, most: float = 0.02) -> None:
     assert len(pdr.load_dataset(folder / "run2_with").stamp) > 3000
 
 
+@pytest.mark.slow
 def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
     nodes.start("simulated_panda", payload_mass_kg=MASS, follow_trajectories=True)
     states: list[JointState] = probe.listen(JointState, f"{nodes.namespace}/joint_states")
