@@ -126,11 +126,10 @@ class ConsistentBody:
     def __init__(self) -> None:
         self._phi: FloatArray | None = None
 
-    def nearest(self, vector: FloatArray, covariance: FloatArray, iterations: int = 30) -> FloatArray:
+    def nearest(self, vector: FloatArray, information: FloatArray, iterations: int = 30) -> FloatArray:
         """Inertial vector (10,) of the consistent body nearest to `vector` in the metric of its information.
 
-        vector: (10,), an unconstrained estimate.
-        covariance: (10, 10), of it: the inverse of its information.
+        vector: (10,), an unconstrained estimate. information: (10, 10), the inverse of its covariance.
         """
         mass = max(float(vector[0]), LEAST_MASS)
         if self._phi is None or abs(math.exp(2.0 * self._phi[0]) - mass) > 0.5 * mass:
@@ -138,7 +137,7 @@ class ConsistentBody:
             self._phi[0] = 0.5 * math.log(mass)
             self._phi[7:] = np.minimum(np.maximum(vector[COM] / max(mass, 0.1), -0.3), 0.3)
         theta = np.empty(PARAMETERS)
-        nearest_body(self._phi, vector, np.linalg.inv(covariance), iterations, theta)
+        nearest_body(self._phi, vector, information, iterations, theta)
         # Below the least mass the exponential would run to minus infinity for nothing.
         self._phi[0] = max(self._phi[0], 0.5 * math.log(LEAST_MASS))
         return theta
@@ -159,9 +158,10 @@ def published_estimate(
     covariance[0, 0] += min(0.0, float(mean[0])) ** 2
     vector = mean
     if mean.any():  # before the first sample it is nothing
-        vector = (body or ConsistentBody()).nearest(mean, covariance)
+        information = np.asarray(np.linalg.inv(covariance))
+        vector = (body or ConsistentBody()).nearest(mean, information)
         misfit = vector - mean  # Birge's ratio: where no body has what the torques show, they are not known so well
-        covariance *= max(1.0, float(misfit @ np.linalg.solve(covariance, misfit)) / PARAMETERS)
+        covariance *= max(1.0, float(misfit @ information @ misfit) / PARAMETERS)
     # The body weighs no more than the heaviest, if need be at less density.
     share = min(1.0, options.max_mass / max(vector[0], LEAST_MASS))
     covariance[0, 0] += float((1.0 - share) * vector[0]) ** 2

@@ -144,7 +144,7 @@ def same(a, b):
     return np.array_equal(a, b, equal_nan=isinstance(a, float | np.ndarray) and np.asarray(a).dtype.kind == "f")
 
 
-@some("arm", ARMS, 2)
+@some("arm", ARMS)
 def test_rows_equal_samples(panda, arm):
     robot = ARMS[arm](panda)
     stamp, q, dq, tau = recording(robot)

@@ -71,8 +71,8 @@ def test_a_known_mass_of_zero_says_that_it_is_unknown():
 
 
 BODY = InertialParameters(1.2, np.array([0.03, -0.02, 0.08]), np.diag([0.003, 0.004, 0.002]))
-COVARIANCE = np.diag(np.array([0.03, *[0.006] * 3, *[0.002] * 6]) ** 2)
-STD, INFORMATION = np.sqrt(np.diag(COVARIANCE)), np.linalg.inv(COVARIANCE)
+STD = np.array([0.03, *[0.006] * 3, *[0.002] * 6])
+INFORMATION = np.diag(STD**-2.0)
 
 
 def pseudo_inertia_smallest(vector):
@@ -80,7 +80,7 @@ def pseudo_inertia_smallest(vector):
 
 
 def test_a_consistent_estimate_stays():
-    found = ConsistentBody().nearest(BODY.vector, COVARIANCE)
+    found = ConsistentBody().nearest(BODY.vector, INFORMATION)
     # The weights on what the data leaves open are worth a tenth of a sigma.
     np.testing.assert_allclose((found - BODY.vector) / STD, 0.0, atol=0.1)
 
@@ -100,7 +100,7 @@ def test_nearest_is_what_a_general_optimiser_finds():
 
     start = np.linalg.cholesky(np.tensordot(BODY.vector, UNIT_PSEUDO_INERTIAS, 1))[np.tril_indices(4)]
     best = minimize(cost, start, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    found = ConsistentBody().nearest(target, COVARIANCE, iterations=200)
+    found = ConsistentBody().nearest(target, INFORMATION, iterations=200)
     error = found - target
     assert pseudo_inertia_smallest(found) > 0.0
     # The optimum lies on the cone's boundary, where the weak preference for sizes keeps ours just inside.
@@ -113,13 +113,13 @@ def test_any_estimate_becomes_a_body(seed):
     rng = np.random.default_rng(seed)
     spread = np.array([1.5, *[0.15] * 3, *[0.02] * 6])
     square = rng.normal(size=(10, 10))
-    covariance = (square @ square.T + np.eye(10)) * np.outer(spread, spread) / 20.0
+    information = np.linalg.inv((square @ square.T + np.eye(10)) * np.outer(spread, spread) / 20.0)
     target = rng.normal(size=10) * spread
-    found = ConsistentBody().nearest(target, covariance)
+    found = ConsistentBody().nearest(target, information)
     assert np.isfinite(found).all()
 
     def cost(vector):
-        return (vector - target) @ np.linalg.solve(covariance, vector - target)
+        return (vector - target) @ information @ (vector - target)
 
     # At most as far from the estimate as nothing is, but for the weak preference for sizes.
     assert cost(found) <= cost(np.zeros(10)) + 0.2
@@ -129,16 +129,16 @@ def test_any_estimate_becomes_a_body(seed):
 
 def test_no_payload_is_published_as_almost_nothing():
     target = np.array([-0.05, 0.001, 0.0, -0.002, *[0.0] * 6])
-    found = ConsistentBody().nearest(target, COVARIANCE)
+    found = ConsistentBody().nearest(target, INFORMATION)
     assert 0.0 < found[0] < 0.02
 
 
 def test_warm_start_does_not_change_the_answer():
     body = ConsistentBody()
     target = BODY.vector * np.array([1.0, *[1.0] * 3, *[0.2] * 6])
-    first = body.nearest(target, COVARIANCE, iterations=200)
+    first = body.nearest(target, INFORMATION, iterations=200)
     for _ in range(5):
-        again = body.nearest(target, COVARIANCE, iterations=200)
+        again = body.nearest(target, INFORMATION, iterations=200)
     # On the cone's boundary the logarithms creep: the search stops when a step gains a millionth of the cost.
     np.testing.assert_allclose((again - first) / STD, 0.0, atol=0.05)
 
