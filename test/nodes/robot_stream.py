@@ -10,6 +10,7 @@ from geometry_msgs.msg import InertiaStamped
 from motion import Motion, sinusoids, torques
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from waiting import PATIENCE
 
 from nodes.probe import Probe, values_of
 from nodes.processes import Nodes
@@ -78,15 +79,13 @@ def feed(
         probe.until(lambda last=burst[-1]: answered(last), "an answer to a sample")  # type: ignore[misc]
 
 
-def greet(
-    probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object], begin: int = -10_000_000_000
-) -> None:
+def greet(probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object]) -> None:
     """The sample, long before EPOCH, until its answers are heard: a node finds its subscribers one by one.
 
     Its stamp is that of the last one sent.
     """
-    for attempt in range(300):
-        message.header.stamp = stamp_of(begin + attempt * 20_000_000)
+    for attempt in range(round(PATIENCE / 0.05)):
+        message.header.stamp = stamp_of(-20_000_000_000 + attempt * 4_000_000)
         publisher.publish(message)
         probe.spin(0.05)
         if heard():
