@@ -94,10 +94,9 @@ class _Touch:
 
 
 class PastChange(NamedTuple):
-    """A change of the payload. onset: s. moved: s in motion before it. is_clear: whether it was."""
+    """A change of the payload at its onset, s. is_clear: whether it was, when it was found."""
 
     onset: float
-    moved: float
     is_clear: bool
 
 
@@ -147,7 +146,7 @@ class PayloadEstimator:
         self._missing = 0.0 if np.allclose(robot.T_flange_ee, np.eye(4)) else hypotheses.TAKEN_OFF
         self._nothing = hypotheses.NOTHING / o.mass_std * o.prior_std
         self.keeps_past = False
-        """Whether the payload before each change stays in the state (`smoother`)."""
+        """Whether the payload before each change stays in the state (`smoother`), with `changes` and `motion`."""
         self._settled = hypotheses.SETTLED * np.hypot(robot.residual.std, self._errors.dry)
         self._consistent = n + CONSISTENT * math.sqrt(2.0 * n)
         known = robot.residual.std, self._settled, o.prior_std, o.max_mass, self._errors.size
@@ -176,10 +175,8 @@ class PayloadEstimator:
         self._found, self._found_at, self._told = "", -math.inf, ""
         self._seen: tuple[Change | None, GaussianState] = (None, self._state)
         self.changes: list[PastChange] = []
-        """Those of the payload, where the past is kept."""
+        self.motion: list[tuple[float, float]] = []  # stamp of each update, s, and s in motion since the one before
         self._resumed = self._unseen_since = -math.inf
-        self.motion_s = 0.0
-        """s in motion so far."""
         self._restart_filters()
 
     def _restart_filters(self, stands: bool = False, gap: float = 0.0) -> None:
@@ -421,7 +418,8 @@ class PayloadEstimator:
         elapsed = self._stamp - self._updated
         dt = elapsed if math.isfinite(elapsed) else self.options.update_period_s
         motion, self._updated = self._clock.step(q, dt), self._stamp
-        self.motion_s += motion
+        if self.keeps_past:
+            self.motion.append((self._stamp, motion))
         filtered, noise = self.regression.filtered, self._noise
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
@@ -568,7 +566,8 @@ class PayloadEstimator:
             before = self._detector.before(change.age, self._noise.std)
             present, jump, prior = self._changed(before), change.state, self.options.prior_std
             # Hausman's test: the present torques alone are as right if it did not come at once, only less certain.
-            difference, more = present.mean - jump.mean, present.covariance - jump.covariance
+            difference = present.mean[THETA] - jump.mean[THETA]
+            more = present.covariance[THETA, THETA] - jump.covariance[THETA, THETA]
             same = hypotheses.are_the_same(difference, more, prior / prior[0], hypotheses.START_ODDS)
             is_other = same < 0.5 and change.age >= hypotheses.PASSED and change.kind != SHIFT
             comes_slowly = change.rise > hypotheses.AT_ONCE or is_other or (change.kind == RELEASE and not is_past)
@@ -645,9 +644,9 @@ class PayloadEstimator:
             self._state = state.of(slice(0, self._first), *([THETA] if is_least else others[:1]), last)
 
     def _note_change(self, onset: float, is_clear: bool) -> None:
-        since = max(onset, self._resumed)  # what has changed in a gap did so there
-        moved = max(self.motion_s - (self._stamp - since), 0.0)  # at most so much since then was motion
-        self.changes.append(PastChange(since, moved, is_clear))
+        # What has changed in a gap did so there; the onset of a clear change may be before that of an unclear one.
+        since = max(onset, self._resumed, *(change.onset for change in self.changes))
+        self.changes.append(PastChange(since, is_clear))
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)

@@ -53,13 +53,14 @@ def smooth_payloads(
 def _segments(estimator: PayloadEstimator, start: float, end: float) -> Iterator[PayloadSegment]:
     state, changes = _real_changes(estimator.final_state(), estimator.changes, estimator.options.prior_std)
     onsets = [start, *(max(change.onset, start) for change in changes)]
-    motion = np.diff([0.0, *(change.moved for change in changes), estimator.motion_s])
-    for since, until, moved, place in zip(onsets, [*onsets[1:], end], motion, _places(state, changes), strict=True):
+    stamp, moved = np.transpose(estimator.motion)
+    motion = np.diff(np.interp([*onsets, end], stamp, np.cumsum(moved)))
+    for since, until, motion_s, place in zip(onsets, [*onsets[1:], end], motion, _places(state, changes), strict=True):
         payload = estimator.carried(state, place)
-        status = SMOOTHED if moved >= LEAST_MOTION else SHORT if moved > 0.0 else STOOD_STILL
+        status = SMOOTHED if motion_s >= LEAST_MOTION else SHORT if motion_s > 0.0 else STOOD_STILL
         known = estimator.options, estimator.shape
         estimate = published_estimate(payload.mean, payload.covariance, *known, stamp=until, status=status)
-        yield PayloadSegment(since, until, estimate, float(moved))
+        yield PayloadSegment(since, until, estimate, float(motion_s))
 
 
 def _places(state: GaussianState, changes: Sequence[PastChange]) -> list[slice]:

@@ -26,19 +26,14 @@ def log(tmp_path_factory, panda):
     return write_csv(tmp_path_factory.mktemp("log") / "carried.csv", motion.stamp, motion.q, motion.dq, tau)
 
 
-def command(prologue: str, *arguments: object) -> list[str]:
-    return [sys.executable, "-c", f"import sys; {prologue}; {COMMAND}", *map(str, arguments)]
-
-
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine (apt-get install chromium)")
 def test_a_replay_plays_once_the_page_is_open_and_ends_with_ctrl_c(log, tmp_path):
     pytest.importorskip("viser", reason="the live view needs viser")
     # A shell's background job ignores Ctrl-C, and so would its children.
-    prologue = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); {COMMAND}"
     arguments = ("replay", log, "--view", "--rate", "4", "--json", "--output", tmp_path, "--port", "18330")
-    with subprocess.Popen(
-        command(prologue, *arguments), cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             assert process.stderr is not None

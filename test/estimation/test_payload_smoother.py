@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import some
-from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, standing, torques
+from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import Shape, smooth_payloads
@@ -131,6 +131,18 @@ def test_an_arm_that_stood_is_said(panda, motion):
     assert segment.motion_s == 0.0
     # One pose: at least one of m and m c stays open.
     assert not segment.estimate.identifiable[:4].all()
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_segments_follow_each_other_and_have_the_motion_between_their_ends(panda, seed):
+    """The arm stops after 5 s; a residual that does not stop with it makes changes of all kinds, clear and unclear."""
+    stamp = np.arange(2400) / 200.0
+    paused = sinusoids_paced(stamp, np.clip(5.0 - stamp, 0.0, 1.0))
+    segments = smoothed(panda, paused, carried(panda, paused, 7.0, 9.0, seed=seed))
+    assert [segment.end for segment in segments[:-1]] == [segment.start for segment in segments[1:]]
+    assert all(segment.end >= segment.start for segment in segments)
+    assert segments[0].motion_s == pytest.approx(5.0, abs=0.1)  # of which the last tenths are slow
+    assert {segment.motion_s for segment in segments[1:]} == {0.0}
 
 
 def test_a_known_mass_and_shape_are_those_of_what_is_carried(panda, motion):
