@@ -644,9 +644,7 @@ class PayloadEstimator:
             self._state = state.of(slice(0, self._first), *([THETA] if is_least else others[:1]), last)
 
     def _note_change(self, onset: float, is_clear: bool) -> None:
-        # What has changed in a gap did so there; the onset of a clear change may be before that of an unclear one.
-        since = max(onset, self._resumed, *(change.onset for change in self.changes))
-        self.changes.append(PastChange(since, is_clear))
+        self.changes.append(PastChange(max(onset, self._resumed), is_clear))  # what has changed in a gap did so there
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)
