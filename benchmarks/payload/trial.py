@@ -125,10 +125,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Whole:
-    """Estimator and smoother over whole recordings; an outcome's `time` is that with the payload, 0 on the real log.
-
-    The smoother is told nothing.
-    """
+    """Estimator and smoother over whole recordings; an outcome's `time` is that with the payload, 0 on the real log."""
 
     arm: str
     mass: float

@@ -382,7 +382,7 @@ class ChangeDetector:
                 if self._since_onset[family] >= period - 1e-6:
                     self._since_onset[family] = 0.0
                     self._start(slice(*self._first[family : family + 2]))
-        if len(self._X) != (size := len(state.mean)):  # after `restart`, or the payload of before is in the state, too
+        if len(self._X) != (size := len(state.mean)):  # it has changed at `restart`, or by `with_past`
             self._X = self._X[np.r_[0 : len(self._X), THETA, THETA][:size]]
         onsets = self._onsets.follow(np.minimum((self._age + AT_ONCE) / self._rise, 1.0), regression)
         follow_step(

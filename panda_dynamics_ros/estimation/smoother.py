@@ -72,7 +72,7 @@ def _places(state: GaussianState, changes: Sequence[PastChange]) -> list[slice]:
 def _real_changes(
     state: GaussianState, changes: Sequence[PastChange], payload_std: FloatArray
 ) -> tuple[GaussianState, list[PastChange]]:
-    """Without the changes that were never clear, and after which the payload, as is known by now, is the same."""
+    """The state and its changes, without those that were never clear and, as is known by now, have changed nothing."""
     changes, shares = [*changes], payload_std / payload_std[0]
     for k in range(len(changes) - 1, -1, -1):
         before, after = _places(state, changes)[k : k + 2]

@@ -141,8 +141,8 @@ def test_segments_follow_each_other_and_have_the_motion_between_their_ends(panda
     segments = smoothed(panda, paused, carried(panda, paused, 7.0, 9.0, seed=seed))
     assert [segment.end for segment in segments[:-1]] == [segment.start for segment in segments[1:]]
     assert all(segment.end >= segment.start for segment in segments)
-    assert segments[0].motion_s == pytest.approx(5.0, abs=0.1)  # of which the last tenths are slow
-    assert {segment.motion_s for segment in segments[1:]} == {0.0}
+    assert sum(segment.motion_s for segment in segments) == pytest.approx(5.0, abs=0.1)  # its last tenths are slow
+    assert {segment.motion_s for segment in segments if segment.start > 5.0} == {0.0}
 
 
 def test_a_known_mass_and_shape_are_those_of_what_is_carried(panda, motion):
