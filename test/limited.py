@@ -102,8 +102,7 @@ def _child(read: Any, path: str) -> str:
 
 def main() -> None:
     """Serve until the input ends."""
-    readers = _readers()
-    warm = False
+    readers, warm = _readers(), False
     for line in sys.stdin:
         reader, path = line.rstrip("\n").split(" ", 1)
         if reader == "replay_command" and not warm:  # its children need not load the kernels again

@@ -289,7 +289,7 @@ class Work:
 
     def rest(self, duration: float) -> None:
         """Stand."""
-        q = np.tile(self.q, (round(duration / STEP), 1))
+        q = np.tile(self.q, (max(1, round(duration / STEP)), 1))
         self._add(q, np.zeros_like(q), np.zeros_like(q))
 
     def move(self, goal: FloatArray, least: float = 0.8) -> None:

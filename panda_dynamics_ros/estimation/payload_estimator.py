@@ -79,7 +79,7 @@ class _Touch:
     """Somebody has touched the arm since `onset`.
 
     untouched, loaded: the states without it, and if the payload had changed instead. back: s for which the torque is
-    what the first one expects. lead, evidence: log Bayes factor of the second, now and so far. time: s, so far. level:
+    what is expected without it. lead, evidence: log Bayes factor of the second, now and so far. time: s, so far. level:
     (n,), standard deviation of the hand's torques over that of the disturbance.
     """
 
@@ -277,8 +277,7 @@ class PayloadEstimator:
     def carried(self, state: GaussianState, place: slice = THETA) -> GaussianState:
         """What is carried (10,) where the torques show the payload at `place` in a state: less by the common gain.
 
-        It is relative to the tare, and to the least of the past where that is probably less than nothing: then a part
-        of the description is not mounted.
+        It is relative to the tare, or to the least of the past if less than nothing: a described part is not mounted.
         """
         (k, sigma), (base, empty) = self._gain, (least := self._least(state))
         may_miss = self._missing > 0.0 and base.start > 0
@@ -533,7 +532,7 @@ class PayloadEstimator:
             is_new = not self.changes or onset > self.changes[-1].onset + hypotheses.PASSED
             if self.keeps_past and is_new and share > math.exp(-hypotheses.CLEAR):
                 before = before.with_past()
-                self._note_change(onset, False)
+                self.changes.append(PastChange(max(onset, self._resumed), False))
             self._state = before.mixed(self._adopted(change)[0], share)
             if share > 0.5:  # the other hypotheses are of the same change
                 self._detector.restart()
@@ -605,7 +604,7 @@ class PayloadEstimator:
         flows = self._stamp < self._flow_end
         has_ended = flows and self._is_back(self._state)  # no pick is detected meanwhile
         if has_ended or min(last.evidence, 0.0 if flows else exists) < -hypotheses.CLEAR:  # a push: go on from before
-            has_gone = row.surprise(before, self._settled) < self._consistent
+            has_gone = self._expects(before)
             self._touch = None if has_gone else _Touch(last.onset, before, self._changed(before))
             self._last, self._flow_end = None, -math.inf
             self._return_to(before, self._settled if has_gone else arm_model.TOUCH * self._noise.std)
@@ -628,11 +627,10 @@ class PayloadEstimator:
     def _go_on(self, state: GaussianState, onset: float, before: GaussianState, in_doubt: bool) -> None:
         """Go on from the state after a change of the payload; `before` is the state without this change.
 
-        The state keeps the payload before as its last ten entries, and the least so far, perhaps the present one; or
-        all of them, and `changes`.
+        It keeps the payload before as its last ten entries, and the least so far; or all of them, and `changes`.
         """
         if self.keeps_past:
-            self._note_change(onset, True)
+            self.changes.append(PastChange(max(onset, self._resumed), True))  # what has changed in a gap did so there
         before = before if self._untouched is None else self._untouched  # one push may have become another
         possible = max(self._detector.possibility(state), -hypotheses.SURE) if in_doubt else 0.0
         untouched, mass = before if in_doubt else None, float(state.mean[0])
@@ -642,9 +640,6 @@ class PayloadEstimator:
             others, last = state.past(self._first), slice(len(state.mean) - PARAMETERS, len(state.mean))
             is_least = all(state.mean[0] < state.mean[each.start] for each in (*others, last))
             self._state = state.of(slice(0, self._first), *([THETA] if is_least else others[:1]), last)
-
-    def _note_change(self, onset: float, is_clear: bool) -> None:
-        self.changes.append(PastChange(max(onset, self._resumed), is_clear))  # what has changed in a gap did so there
 
     def _least(self, state: GaussianState) -> tuple[slice, float]:
         return hypotheses.least_carried(state, self._phi.stop, self._missing)
@@ -671,13 +666,20 @@ class PayloadEstimator:
         opened.variance[: self._phi.start] += np.concatenate((self.options.prior_std, self._settled)) ** 2
         return correct(opened, *self._row, np.ones(self.robot.n))[0]
 
+    def _expects(self, state: GaussianState) -> bool:
+        """Whether the torque is what a state expects, where friction may have settled anew."""
+        return self._row.surprise(state, self._settled) < self._consistent
+
     def _look_at_touch(self, touch: _Touch, dt: float, row: _Row) -> ChangeEvent | None:
         """End a touch whose torque has gone, or is what a payload would have brought, and return the event of that."""
         usual, touch.time = self._noise.std, touch.time + dt
         squared = (self._state.mean[self._d] ** 2 + self._state.variance[self._d]) / usual**2  # as in `Noise.learn`
         share = dt / min(arm_model.LEVEL_MEMORY, arm_model.TOUCH_TIME + touch.time)
         touch.level = np.sqrt(touch.level**2 + share * (squared - touch.level**2))
-        touch.back = touch.back + dt if row.surprise(touch.untouched, self._settled) < self._consistent else 0.0
+        # What had come before, and was in doubt, was a push as well if the torque is what was expected without it.
+        before = next(filter(self._expects, filter(None, (touch.untouched, self._untouched))), None)
+        was_push = before is not None and before is not touch.untouched
+        touch.back = 0.0 if before is None else touch.back + dt
         now = self._changed(touch.untouched)
         more, std = now.mean[0] - touch.untouched.mean[0], math.sqrt(now.covariance[0, 0])
         change = Change(PICK if more > 0.0 else RELEASE, 0.0, now, hypotheses.AT_ONCE)
@@ -696,10 +698,11 @@ class PayloadEstimator:
         touch.lead = lead + possible
         if self._detector.pending is not None:
             return None
-        if touch.back >= hypotheses.PASSED:
-            self._return_untouched(touch, row)
+        if before is not None and touch.back >= hypotheses.PASSED:
+            self._last = None if was_push else self._last
+            self._return_untouched(before, touch.onset, row)
             return None
-        if touch.evidence + possible < hypotheses.CLEAR:
+        if was_push or touch.evidence + possible < hypotheses.CLEAR:
             return None
         state, _ = self._adopted(change)
         if more > 0.0 and state.mean[0] < max(touch.untouched.mean[0], 0.0) + hypotheses.LIGHTEST:
@@ -716,13 +719,12 @@ class PayloadEstimator:
         self._go_on(state, onset, touch.untouched, True)
         self._touch = _Touch(since, self._state, self._changed(self._state), time=touch.time, level=touch.level)
 
-    def _return_untouched(self, touch: _Touch, row: _Row) -> None:
+    def _return_untouched(self, before: GaussianState, onset: float, row: _Row) -> None:
         """Go on from the state before a touch that has ended; friction has settled anew, and the payload may differ."""
-        before = touch.untouched
         payload, _ = self._detector.present_evidence(*row.departure(before, self._noise.std), row.H[:, THETA])
         loaded = self._changed(before)
         possible = self._detector.possibility(loaded)
-        meanwhile = hypotheses.change_probability(self._stamp - touch.onset)
+        meanwhile = hypotheses.change_probability(self._stamp - onset)
         share = hypotheses.probability(math.log(meanwhile) + payload + possible)
         self._return_to(before.mixed(loaded, share), self._settled)
         self._touch = None

@@ -17,8 +17,7 @@ TASK = Task.of(pdr.load_robot("panda"), {})
 
 def table(seconds: float = 2.0, rate: float = 100.0, mass: float = 0.0, seed: int = 0) -> FloatArray:
     """Rows t, q1.., dq1.., tau1.. of a Panda that carries `mass`, kg, at its flange."""
-    arm = pdr.load_robot("panda")
-    rng = np.random.default_rng(seed)
+    arm, rng = pdr.load_robot("panda"), np.random.default_rng(seed)
     t = np.arange(0.0, seconds, 1.0 / rate)[:, None]
     middle = 0.5 * (arm.limits.lower + arm.limits.upper)
     rate_of = 2.0 * np.pi * rng.uniform(0.2, 0.5, 7)

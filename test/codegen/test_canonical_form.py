@@ -102,8 +102,7 @@ def test_what_is_known_is_folded():
 class Counted(float):
     """A number that counts the multiplications and additions that it takes part in."""
 
-    multiplications = 0
-    additions = 0
+    multiplications = additions = 0
 
     def __mul__(self, other: float) -> Counted:
         Counted.multiplications += 1
