@@ -688,13 +688,12 @@ class PayloadEstimator:
             possible = self._detector.possibility(now, min(self._detector.leaves_known(change), 0.0))
         if possible > -hypotheses.CLEAR:
             lead = self._lead(row, touch.untouched, usual)
+        just_now = math.log(hypotheses.change_probability(max(self._stamp - touch.onset, hypotheses.PASSED)))
         if lead == -math.inf or row.surprise(touch.loaded, 0.0) > self._consistent:
-            # If the payload has changed, it has just now, beside the touch.
-            touched = max(self._stamp - touch.onset, hypotheses.PASSED)
-            touch.loaded, touch.evidence = now, math.log(hypotheses.change_probability(touched))
+            touch.loaded, touch.evidence = now, just_now  # if the payload has changed, it has just now
         else:
             touch.loaded, _ = correct(touch.loaded, *row, np.ones(self.robot.n))
-            touch.evidence += lead * dt / hypotheses.PASSED
+            touch.evidence = max(touch.evidence + lead * dt / hypotheses.PASSED, just_now)
         touch.lead = lead + possible
         if self._detector.pending is not None:
             return None
