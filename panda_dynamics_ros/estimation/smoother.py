@@ -53,7 +53,7 @@ def smooth_payloads(
 def _segments(estimator: PayloadEstimator, start: float, end: float) -> Iterator[PayloadSegment]:
     state, changes = _real_changes(estimator.final_state(), estimator.changes, estimator.options.prior_std)
     onsets = [start, *(max(change.onset, start) for change in changes)]
-    stamp, moved = np.transpose(estimator.motion)
+    stamp, moved = np.transpose([(start, 0.0), *estimator.motion])  # no update without a sample that is used
     motion = np.diff(np.interp([*onsets, end], stamp, np.cumsum(moved)))
     for since, until, motion_s, place in zip(onsets, [*onsets[1:], end], motion, _places(state, changes), strict=True):
         payload = estimator.carried(state, place)

@@ -157,8 +157,7 @@ def test_a_recording_is_not_replaced_by_what_is_made_of_it(panda, tmp_path, caps
     log, bag = write_log(tmp_path / "log.csv", panda), tmp_path / "session" / "results"
     assert main(["convert", str(log), str(bag)]) == 0
     (storage,) = bag.glob("*.mcap")
-    before = storage.read_bytes()
-    link = tmp_path / "link"
+    before, link = storage.read_bytes(), tmp_path / "link"
     link.symlink_to(bag.parent)
     for words in (
         ["replay", str(bag), "--output", str(bag.parent)],

@@ -124,9 +124,10 @@ def test_without_a_change_it_is_what_the_estimator_says_in_the_end(panda, motion
     assert (np.abs(segment.estimate.vector - estimate.vector) < 0.1 * estimate.std).all()
 
 
-def test_an_arm_that_stood_is_said(panda, motion):
+@pytest.mark.parametrize("off", [0.0, 100.0])  # rad: beyond the limits no sample is used
+def test_an_arm_that_stood_is_said(panda, off):
     still = standing(9.0, rate=200.0)
-    (segment,) = smoothed(panda, still, torques(panda, still, PAYLOAD))
+    (segment,) = smoothed(panda, replace(still, q=still.q + off), torques(panda, still, PAYLOAD))
     assert segment.estimate.status == "stood still"
     assert segment.motion_s == 0.0
     # One pose: at least one of m and m c stays open.
