@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.nodes.interface import fixed
+from panda_dynamics_ros.nodes.interface import declare_arm, fixed
 from panda_dynamics_ros.nodes.runner import run_node
 from panda_dynamics_ros.robot.joint_mapping import JointMapping
 
@@ -41,14 +41,15 @@ def limited(wanted: Torques, before: Torques, step: float) -> Torques:
 
 
 class GravityCompensation(Node):
-    """Sends gravity (unless the robot adds it itself), Coriolis and payload torques; none that are stale.
+    """Sends gravity (unless the robot adds it itself), Coriolis and payload torques.
 
-    Torques of one sample belong together: a gravity torque waits for the Coriolis torque with its stamp.
+    While they are stale it sends what holds the arm still. Torques of one sample belong together: a
+    gravity torque waits for the Coriolis torque with its stamp.
     """
 
     def __init__(self) -> None:
         super().__init__("gravity_compensation")
-        self.robot = pdr.load_robot(fixed(self, "robot", "panda", "Parameter set, as of panda_dynamics."))
+        self.robot = declare_arm(self, with_effort=False)
         self.robot_adds_gravity = fixed(
             self, "robot_adds_gravity", True, "The robot adds the arm's gravity itself, as a real Franka does."
         )

@@ -57,7 +57,7 @@ def matrix_to_quaternion(R: ArrayLike) -> FloatArray:
 
     The entries of R are those of 4 q q^T in other combinations; the row of 4 q q^T with the largest diagonal
     entry is parallel to q and at least as long as q. The formula of document 001 takes the roots of the
-    diagonal and loses the signs where w = 0, at exactly 180 degrees (erratum 4).
+    diagonal and loses the signs where w = 0, at exactly 180 degrees (docs/sources.md).
     """
     R = checks.rotation_matrix(R, "R")
     return np.array([unit_quaternion(each) for each in R.reshape(-1, 3, 3)]).reshape(*R.shape[:-2], 4)
@@ -126,7 +126,7 @@ def matrix_to_measure_pose(T: ArrayLike) -> FloatArray:
 
     -90 <= y <= 90 degrees. At y = +-90 degrees, where x and z turn about one axis, z is 0.
 
-    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", whose x and z are interchanged (erratum 3).
+    Reference: document 001, "Conversion from quaternion to Rotation-XYZ", with x and z interchanged (docs/sources.md).
     """
     T = checks.rigid_transform(T, "T")
     R = T[..., :3, :3]

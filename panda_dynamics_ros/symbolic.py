@@ -127,7 +127,7 @@ class ScrewChain:
         T, frames, twists = np.array(sympy.eye(4)), [], []
         for step, sliding in zip(placements, prismatic, strict=True):
             # R_0_i = R_0_1 R_1_2 .. R_{i-1}_i: document 002 multiplies in reverse, which is right only where the
-            # fixed rotations commute, as the Panda's do (erratum 5).
+            # fixed rotations commute, as the Panda's do (docs/sources.md).
             T = T @ expressions(step, (4, 4), "placements")
             z, r = T[:3, 2], T[:3, 3]
             frames.append(T)

@@ -120,7 +120,7 @@ def annotate_recordings(
     output: a .parquet file.
     task: see `Task.of`.
     jobs, scheduler: see `open_executor`.
-    resume: keep what an earlier table has of recordings that have not changed and did not fail.
+    resume: keep what an earlier table has, but of those among `paths` that have changed or failed.
     overwrite: replace an earlier table.
     started, progress: called once, and after each recording that is annotated.
     Raises ArgumentError: nothing is found at a path, there is a table and neither `resume` nor `overwrite` is set, it
@@ -142,11 +142,11 @@ def annotate_recordings(
         checks.not_an_input(table, (source.path for source in sources), "output")
         if not overwrite:
             raise ArgumentError(f"{table}: expected no file there yet: --resume goes on from it, --overwrite does not")
-    versions = {path: rows[0]["version"] for path, rows in done.items()}
+    versions = {path: rows[0]["version"] for path, rows in done.items() if not rows[0].get("error")}
     outcome = Outcome(table, sources, [each for each in sources if versions.get(each.path) != each.version])
 
     def save() -> None:
-        write_table(table, (row for source in sources for row in done.get(source.path, ())))
+        write_table(table, (row for path in sorted(done) for row in done[path]))
 
     table.parent.mkdir(parents=True, exist_ok=True)
     started(outcome)
@@ -185,7 +185,7 @@ def _annotated(
 
 
 def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
-    """What an earlier run has done without an error: the rows of each recording by its path."""
+    """What an earlier run has done: the rows of each recording by its path."""
     found: dict[str, list[Row]] = {}
     now = task.provenance(Source("/", 0, ""))
     for row in read_table(table):
@@ -195,7 +195,7 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
                 before = f"{table}: {', '.join(differing)}"
                 raise ArgumentError(f"--resume: expected the options of the earlier run ({before}), got others")
         found.setdefault(row["path"], []).append(row)
-    return {path: rows for path, rows in found.items() if not rows[0].get("error")}
+    return found
 
 
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:

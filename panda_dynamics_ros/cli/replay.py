@@ -49,12 +49,15 @@ def run(args: argparse.Namespace) -> int:
     checks.number(args.rate, "--rate", minimum=0.01, maximum=100.0)
     known = options.payload_options(args)
     path = str(EXAMPLE) if args.example else args.bag
-    name = "the example" if args.example else Path(path).name
+    name = "the example" if args.example else Path(path).absolute().name
     checks.not_an_input(args.output / "results", [path], "--output, with results in it")
+    args.bag_format = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
     if args.bag_format != "none":
         options.check_replaceable(args.output, "results")
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, path)
+    if args.bag_format != "none":  # before the work
+        checks.number(float(data.stamp[0]), "first stamp, s (any with --bag-format none)", minimum=0.0)
     with options.opened_view(args, robot, f"panda-dynamics replay: {name}") as view:
         with console.progress_bar(args.json, "replaying") as bar:
             task = bar.add_task("", total=len(data.stamp))
@@ -85,7 +88,7 @@ def _report(
     summary = summaries.summary_of(data, result, segments, loads)
     smoothed = {"smoothed": PayloadCurves.of_segments(data.stamp, segments)} if segments else {}
     files = [summaries.write_summary(summary, args.output), *plot_replay(data, robot, result, args.output, **smoothed)]
-    if args.bag_format != "none" and (args.bag_format or find_spec("rosbags")):
+    if args.bag_format != "none":
         files.append(args.output / "results")
         write_replay(files[-1], data, result, overwrite=True)
     believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]

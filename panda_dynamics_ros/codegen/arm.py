@@ -116,12 +116,10 @@ def fixed_placement(T: FloatArray) -> Placement:
 
 def elementary_turns(R: FloatArray) -> list[tuple[int, float, float]]:
     """Axis, cosine and sine of each turn in R = Rz(a) Rx(alpha) Rz(b); of modified DH parameters, a is zero."""
-    sine = math.hypot(_exact(R[0, 2]), _exact(R[1, 2]))
-    ca, sa = 1.0, 0.0
-    if sine > 0.0:
-        if _exact(R[0, 2]) == 0.0:
-            sine = -R[1, 2]
-        ca, sa = _exact(-R[1, 2] / sine), _exact(R[0, 2] / sine)
+    x, y = map(_exact, R[:2, 2])
+    sine, ca, sa = -y if x == 0.0 else math.hypot(x, y), 1.0, 0.0
+    if sine != 0.0:
+        ca, sa = _exact(-y / sine), _exact(x / sine)
     # b from what a and alpha leave: of nearly parallel axes, a alone is ill determined.
     towards_x = np.array([ca, sa, 0.0]) @ R
     return [(2, ca, sa), (0, _exact(R[2, 2]), _exact(sine)), (2, _exact(towards_x[0]), _exact(-towards_x[1]))]

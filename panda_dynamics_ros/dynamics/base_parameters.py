@@ -75,8 +75,8 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
         of what the tolerance has taken for zero.
     Raises ArgumentError: the tolerance is not a number in [0, 0.1].
 
-    Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) as corrected in erratum 6,
-    eq. (21) by eq. (22).
+    Reference: Gautier and Khalil 1988, section 8, steps a, b and c (document 004); eq. (20) is corrected and (21)
+    replaced by (22), see docs/sources.md.
     """
     tolerance = checks.number(tolerance, "tolerance", minimum=0.0, maximum=0.1)
     n, placements = robot.n, robot.placements.copy()

@@ -74,7 +74,7 @@ class Identification:
     def tilt(self) -> FloatArray:
         """Angles (2,) by which gravity leans to the base's x and y, rad."""
         gravity = self.robot.gravity
-        return np.arctan2(gravity[:2], np.linalg.norm(gravity))
+        return np.arcsin(gravity[:2] / max(float(np.linalg.norm(gravity)), 1e-9))
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
@@ -117,7 +117,7 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
             stribeck_velocity=np.where(stribeck, regression.STRIBECK_VELOCITY, old.stribeck_velocity),
             **{name: getattr(old, name) + change for name, change in changes.items()},
         ),
-        gravity=leaning * (size / float(np.linalg.norm(leaning))),
+        gravity=leaning * (size / max(float(np.linalg.norm(leaning)), 1e-9)),
         residual=residual,
         residual_map=None,  # one of the prior's is of what the prior left
     )
@@ -153,11 +153,12 @@ def validate(recording: JointDataset, models: dict[str, RobotModel]) -> Validati
     Raises DataError: the recording is too short.
     Raises ArgumentError: a model has another number of joints.
     """
-    rows = prepare([recording])
     first, *_ = models.values()
+    rows = prepare([replace(recording, tau=first.link_side_torques(recording.q, recording.tau))])
     predicted = {GRAVITY_ONLY: first.gravity_torques(rows.q)}
     predicted |= {name: regression.modelled_torques(robot, rows) for name, robot in models.items()}
-    return Validation(recording.source, rows.stamp - rows.stamp[0], rows.tau, predicted)
+    tau = rows.tau - first.felt_rotor_inertia * rows.ddq
+    return Validation(recording.source, rows.stamp - rows.stamp[0], tau, predicted)
 
 
 PASSES = 2

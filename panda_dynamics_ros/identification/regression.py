@@ -181,6 +181,7 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     lmi = np.stack([block / max(link.mass, 0.1) for link in prior.links])
     vectors = prior.inertial_vector.reshape(prior.n, 1, 10, 1)
     constant = (lmi @ vectors)[..., 0] - MARGIN * np.eye(4)
+    constant[~cost.std[: vectors.size].reshape(prior.n, -1).any(axis=1)] = np.eye(4)  # links that stay as they are
     own = x[: vectors.size].reshape(vectors.shape)
     if np.linalg.eigvalsh((lmi @ own)[..., 0] + constant).min() >= 0.0:
         return x

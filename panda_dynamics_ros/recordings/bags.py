@@ -131,7 +131,7 @@ def read_joint_states(path: str | Path, topic: str | None = None) -> JointStateS
 
     path: a .db3 or .mcap file, or a rosbag2 folder, with or without metadata.yaml, split or compressed.
     topic: may be left out where one topic is of type sensor_msgs/msg/JointState; of several, the one whose
-        name ends in joint_states and that has most messages is taken.
+        name ends in joint_states and that has most messages is taken, but none of a gripper or of desired states.
     Returns an iterator over samples. What can be read of a recording that was cut off or damaged is given; `notes` and
         a `RecordingWarning` then say so. Stamps are those of the headers; where the first two are zero, the times of
         reception are taken instead, for all samples, and noted.
@@ -159,8 +159,8 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
     if not counts:
         found = sorted({f"{topic.name:.80} ({topic.type:.80})" for file in files for topic in file.topics})
         raise DataError(f"{path}: expected a topic of type {JOINT_STATE}, got {listed(found, 'topics')}{damage}")
-    if topic is None:  # those of torques have no positions
-        counts = Counter({name: count for name, count in counts.items() if _has_positions(files, name)}) or counts
+    if topic is None:  # torques have no positions, a gripper two; franka_ros2's desired_joint_states are not measured
+        counts = Counter({k: n for k, n in counts.items() if "desired" not in k and _has_positions(files, k)}) or counts
     offered = listed([f"{name:.80} ({count} messages)" for name, count in counts.most_common()], "topics")
     if topic is not None and topic not in counts:
         raise DataError(f"{path}: topic: expected one of {offered}, got {topic!r}{damage}")
@@ -176,9 +176,9 @@ def _choose(path: Path, files: list[BagFile], topic: str | None) -> str:
 
 
 def _has_positions(files: list[BagFile], topic: str) -> bool:
-    """Whether the first message of a topic has positions, or cannot be decoded."""
+    """Whether the first message of a topic has positions of an arm, or cannot be decoded."""
     with suppress(Exception):  # of a library, over bytes that are no message
-        return all(len(_decode(data).position) for file in files for _, data in islice(file.messages(topic), 1))
+        return all(len(_decode(data).position) > 2 for file in files for _, data in islice(file.messages(topic), 1))
     return True
 
 

@@ -236,7 +236,7 @@ def _csv_table(path: Path) -> Table:
                 rejected["wrong number of cells"] += 1
                 continue
             try:
-                values.extend([float(row[place]) for place in places])
+                values.extend([float(row[place] or ("nan" if EXTERNAL in header[place] else "")) for place in places])
             except ValueError:
                 rejected["not numeric"] += 1
         return dict(zip(names, np.array(values).reshape(-1, len(names), 1).swapaxes(0, 1), strict=True))
@@ -325,7 +325,7 @@ def _array(column: Any) -> Any:
     """A column of pyarrow as an array (N,) or (N, k); of no columns where its lists have several lengths."""
     if not hasattr(column.type, "value_type"):
         return column.to_numpy(zero_copy_only=False)
-    lengths = {len(cell) for cell in column}
+    lengths = {len(cell) if cell.is_valid else 0 for cell in column}
     flat = column.flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(column), lengths.pop()) if len(lengths) == 1 else np.zeros((0, 0, 0))
 

@@ -52,7 +52,7 @@ def plot_replay(
     """
     time, first = data.stamp - data.stamp[0], float(data.stamp[0])
     events = [(event.stamp - first, f"detected {EVENT_WORDS[event.kind]}") for event in result.events]
-    title = f"Payload found in {Path(data.source).name} (parameters: {robot.name})"
+    title = f"Payload found in {Path(data.source).absolute().name} (parameters: {robot.name})"
     torques = [
         ("measured", result.measured_torques, GREY, 0.8, "-"),
         ("gravity of the unloaded arm", result.gravity_torques, BLUE, 1.0, "-"),
@@ -70,7 +70,7 @@ def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
     com, com_std = (np.where(result.com_is_known[:, None], each, np.nan) for each in (result.com, result.com_std))
     table = np.column_stack((time, result.mass, result.mass_std, com, com_std))[result.published]
     with replacing(path) as file:
-        np.savetxt(file, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.6g")
+        np.savetxt(file, table, delimiter=",", header=",".join(COLUMNS), comments="", fmt="%.9g")
     return path
 
 

@@ -138,7 +138,7 @@ class InertialParameters:
         """The same body, given in frame b, expressed in frame a.
 
         Reference: document 000, S_c = S_H_i i_c and S_I = S_R_i i_I S_R_i^T. Its table has m c and the inertia about
-        the joint's origin (errata 1 and 2), which `from_vector` turns into c and the inertia about c.
+        the joint's origin (docs/sources.md), which `from_vector` turns into c and the inertia about c.
 
         Raises ArgumentError: `T_a_b` is not a (4, 4) rigid transform.
         """

@@ -26,7 +26,7 @@ from panda_dynamics_ros.robot.inertial import (
 from panda_dynamics_ros.robot.joints import Friction, JointLimits, ResidualModel
 from panda_dynamics_ros.robot.mjcf import parse_mjcf
 from panda_dynamics_ros.robot.residual_map import read_residual_map
-from panda_dynamics_ros.robot.urdf import arm_of_chain, parse_urdf
+from panda_dynamics_ros.robot.urdf import LARGEST, arm_of_chain, parse_urdf
 from panda_dynamics_ros.untrusted import is_file, read_text, refused, replacing
 
 LIBRARY, EFFECTORS = (Path(__file__).parent / folder for folder in ("arms", "end_effectors"))
@@ -66,7 +66,8 @@ def read_robot(source: str | Path, model: type[Robot], base: str | None = None, 
         with _described_by(path):
             return _robot(read_yaml(path), model, path.parent)
     with _described_by(path):
-        tree = parse_mjcf(path) if path.suffix in MJCF else parse_urdf(source if is_text else path)
+        is_mjcf = path.suffix in MJCF and "<robot" not in read_text(path, LARGEST)  # MuJoCo would fuse a URDF's links
+        tree = parse_mjcf(path) if is_mjcf else parse_urdf(source if is_text else path)
     ends = tree.ends(base, tip)
     with _described_by(path):
         return arm_of_chain(tree, *ends, model)

@@ -189,6 +189,8 @@ def test_resume_does_what_is_not_done(tmp_path, in_this_process):
     files[2].write_text(files[2].read_text() + "\n")  # another file now
     assert sorted(resumed()) == ["broken.mcap", "episode_0002.csv"]
     assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before]
+    annotate_recordings([files[0]], output, TASK, jobs=1, resume=True)
+    assert [row["path"] for row in read_rows(output)] == [row["path"] for row in before], "nothing is lost"
 
 
 def test_workers_that_start_at_ctrl_c_are_not_waited_for(monkeypatch):

@@ -122,17 +122,9 @@ def test_lz4_chunks(tmp_path):
 def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path, storage):
     slow, fast = samples(5, seed=1), samples(9, seed=2)
     torques = samples(20, seed=3)
-    bag = write_bag(
-        tmp_path / "bag",
-        {
-            "/chatter": ["hello"] * 30,
-            "/joint_states": slow,
-            "/franka/joint_states": fast,
-            "/panda_dynamics/gravity_torques": torques,
-            "/empty/joint_states": [],
-        },
-        storage,
-    )
+    topics = {"/chatter": ["hello"] * 30, "/joint_states": slow, "/franka/joint_states": fast}
+    topics |= {"/panda_dynamics/gravity_torques": torques, "/empty/joint_states": []}
+    bag = write_bag(tmp_path / "bag", topics, storage)
     assert_same(read_whole(bag), fast)
     assert_same(read_whole(bag, "/joint_states"), slow)
     assert_same(read_whole(bag, "/panda_dynamics/gravity_torques"), torques)
@@ -144,12 +136,14 @@ def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path, storage):
 
 @pytest.mark.parametrize("names", [("/left/joint_states", "/right/joint_states"), ("/a", "/b")])
 def test_in_doubt_the_topics_are_listed(tmp_path, names):
-    """But torques without positions are no choice."""
-    torques = {"/panda_dynamics/gravity_torques": [replace(each, position=np.empty(0)) for each in samples(9)]}
-    bag = write_bag(tmp_path / "bag", torques | {name: samples(4) for name in names})
+    """But torques without positions are no choice, nor are a gripper, and what the arm was told to do."""
+    counts = {"/panda_dynamics/gravity_torques": 0, "/franka_gripper/joint_states": 2}
+    others = {k: [replace(each, position=each.position[:n]) for each in samples(9)] for k, n in counts.items()}
+    others["/franka_robot_state_broadcaster/desired_joint_states"] = samples(9)
+    bag = write_bag(tmp_path / "bag", others | {name: samples(4) for name in names})
     with pytest.raises(DataError, match=rf"joint states: {names[0]} \(4 messages\), {names[1]} \(4 messages\)$"):
         read_joint_states(bag)
-    assert_same(read_whole(write_bag(tmp_path / "one", torques | {"/arm/js": samples(4)})), samples(4))
+    assert_same(read_whole(write_bag(tmp_path / "one", others | {"/arm/js": samples(4)})), samples(4))
 
 
 @both_storages

@@ -27,10 +27,10 @@ public:
       "joint_states", rclcpp::SensorDataQoS().keep_last(1),
       [this](JointState::ConstSharedPtr message) {on_joint_state(*message);});
     gravity_ = create_subscription<JointState>(
-      "panda_dynamics/gravity_torques", 1,
+      "panda_dynamics/gravity_torques", rclcpp::SensorDataQoS().keep_last(1),
       [this](JointState::ConstSharedPtr message) {last_gravity_ = message;});
     coriolis_ = create_subscription<JointState>(
-      "panda_dynamics/coriolis_torques", 1,
+      "panda_dynamics/coriolis_torques", rclcpp::SensorDataQoS().keep_last(1),
       [this](JointState::ConstSharedPtr message) {last_coriolis_ = message;});
   }
 
