@@ -337,6 +337,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         clock.age = arm_model.follow_density(bias, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
             clock.settled = clock.untouched = 0
+            clock.paused = -math.inf  # stamps may have jumped back
         else:
             clock.step = dt
         if clock.settled == 0:  # the transient of the filters has not died out

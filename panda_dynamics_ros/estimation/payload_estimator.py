@@ -393,8 +393,11 @@ class PayloadEstimator:
         gap, motion = stamp - self._stamp, math.inf
         if is_gap := 0.0 < gap < math.inf:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
-        else:
+        else:  # stamps begin anew, as where a recording is played in a loop
             self._clock.restart()
+            self._found_at = -math.inf
+            if self._last is not None:
+                self._last.onset = stamp
         is_slow = math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
         stands = is_gap and is_slow and self._updated > -math.inf  # in a restored state the disturbance is unknown
         if not stands or motion > arm_model.SLOW * gap:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from conftest import public_log, some
-from motion import PAYLOAD, carried, coloured, sinusoids, sinusoids_paced, standing, torques
+from motion import PAYLOAD, Motion, carried, coloured, sinusoids, sinusoids_paced, standing, torques
 
 from panda_dynamics_ros import InertialParameters, load_dataset, load_robot
 from panda_dynamics_ros.estimation import ArmMonitor, Contact
@@ -47,6 +47,15 @@ def pushed(panda, motion, link, sigmas, rng):
     during = (motion.stamp >= AT) & (motion.stamp < AT + DURATION)
     first = np.argmax(during)
     return -load * during[:, None] * sigmas / np.abs(load[first] / panda.residual.std).max()
+
+
+def test_in_a_loop_lost_samples_at_the_end_hide_no_contact_at_the_begin(panda, motion, clean, rng):
+    """Of 50 ms, in a stream of 1 kHz."""
+    tau = clean + coloured(panda, motion.stamp, rng) + pushed(panda, motion, 4, 12.0, rng)
+    monitor, kept = ArmMonitor(panda), (motion.stamp < 2.0) | (motion.stamp > 2.05)
+    motion = Motion(*(getattr(motion, name)[kept] for name in ("stamp", "q", "dq", "ddq")))
+    (first,), (again,) = (run(monitor, motion, tau[kept]) for _ in range(2))
+    assert all(0.0 < contact.start - AT <= 0.05 for contact in (first, again))
 
 
 def test_pushes_are_found_within_50_ms_and_end(panda, motion, clean, rng):

@@ -202,6 +202,25 @@ def test_a_tool_that_is_pressed_on_a_table_at_rest_is_in_doubt(panda):
     assert abs(estimates[-1].mass - 0.8) < 3.0 * estimates[-1].std[0] < 0.3
 
 
+def test_in_a_loop_what_was_in_doubt_at_its_end_may_end_at_its_begin(panda):
+    """Half of a load is let down at rest: a release, or a push. At the begin of the recording it is there again."""
+    motion, more = standing(12.0, 200.0), replace(PAYLOAD, mass=2.0)
+    share = np.clip((motion.stamp - 8.0) / 0.6, 0.0, 1.0)[:, None]
+    tau = (1.0 - share) * torques(panda, motion, more) + share * torques(panda, motion, PAYLOAD)
+    tau += 0.02 * np.random.default_rng(0).standard_normal(tau.shape)
+    estimator, first = followed(panda, motion, tau)
+    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    assert (kinds(first), kinds(again)) == (["release"], ["load", "release"])
+
+
+def test_in_a_loop_the_last_contact_is_not_the_first(panda):
+    motion = sinusoids(6.0, rate=200.0)
+    tau = torques(panda, motion) + push(panda, motion, 4, [0.0, 40.0, 40.0], 4.0, 4.3)
+    estimator, first = followed(panda, motion, tau)
+    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    assert kinds(first) == kinds(again) == ["contact"]
+
+
 @pytest.mark.slow
 def test_a_light_object_may_be_taken_away_while_the_arm_is_touched(panda):
     motion, body = sinusoids(12.0, rate=200.0), InertialParameters(0.25, [0.0, 0.0, 0.06], 0.001 * np.eye(3))
