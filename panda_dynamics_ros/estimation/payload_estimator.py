@@ -402,7 +402,9 @@ class PayloadEstimator:
         stands = is_gap and is_slow and self._updated > -math.inf  # in a restored state the disturbance is unknown
         if not stands or motion > arm_model.SLOW * gap:
             self._touch, self._flow_end = None, -math.inf
-        self._state = predict(self._state, self._noise.decay(motion, s), self._noise.std)
+        decay = self._noise.decay(motion, s)
+        self._state = predict(self._state, decay, self._noise.std)
+        self._predict_others(decay)
         self._unseen_since, self._resumed = self._stamp if is_gap else stamp, stamp
         self._restart_filters(stands, gap if is_gap else 0.0)
 
@@ -427,11 +429,9 @@ class PayloadEstimator:
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
         A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._present.mean[THETA]), noise.share)
-        decay, std, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._touch
-        if (last := self._last) is not None and last.untouched is not None:
-            last.untouched = predict(last.untouched, decay, std)
+        decay, std, last, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._last, self._touch
+        self._predict_others(decay)
         if touch is not None:
-            touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
             decay, std = np.full(self.robot.n, math.exp(-dt / arm_model.TOUCH_TIME)), touch.level * std
         state, prior = predict(self._state, decay, std), self.options.prior_std**2
         rate = 0.0  # 1/s, at which the payload becomes an unknown one
@@ -487,6 +487,14 @@ class PayloadEstimator:
         elif self._touch is not None:
             status = TOUCHED
         self.estimate = self._published(status, event)
+
+    def _predict_others(self, decay: FloatArray) -> None:
+        """Predict the states that are carried along, without what is in doubt and without a touch."""
+        std, last, touch = self._noise.std, self._last, self._touch
+        if last is not None and last.untouched is not None:
+            last.untouched = predict(last.untouched, decay, std)
+        if touch is not None:
+            touch.untouched, touch.loaded = (predict(each, decay, std) for each in (touch.untouched, touch.loaded))
 
     def _learn(self, motion: float, innovation: FloatArray, variance: FloatArray) -> None:
         """Let what is known fade with the motion, and learn the level of the noise."""
