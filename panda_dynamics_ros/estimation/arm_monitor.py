@@ -104,8 +104,8 @@ class ArmMonitor:
         self.robot = require_robot(robot)
         self._shape, self._options = Shape.of(shape), options
         self.contact_detector = ContactDetector(robot, external_torque_bandwidth_hz, **(contact or {}))
-        self.publish_period_s, self._published = publish_period_s, -math.inf
-        self._terms = ArmTerms(robot)
+        self.publish_period_s = checks.number(publish_period_s, "publish_period_s", minimum=0.0)
+        self._terms, self._published = ArmTerms(robot), -math.inf
         others = "shape", "external_torque_bandwidth_hz", "contact", "publish_period_s"
         self._dynamics_validator = SampleValidator(robot, EstimatorOptions.of(options, *others).max_gap_s)
         self._unexplained, self._arm_errors, self._external = np.ones(robot.n), *np.zeros((2, robot.n))

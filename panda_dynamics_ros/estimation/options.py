@@ -120,12 +120,12 @@ class Shape:
     @classmethod
     def of(cls, shape: Shape | str | None) -> Shape | None:
         """A shape from text such as "box 0.1 0.05 0.2", or as it is; None for an unknown shape."""
-        if not isinstance(shape, str):
+        if shape is None or isinstance(shape, Shape):
             return shape
-        name, *words = shape.split() or [""]
         try:
+            name, *words = shape.split() or [""]
             sizes = tuple(float(word) for word in words)
-        except ValueError as error:
+        except (AttributeError, ValueError) as error:
             raise ArgumentError(f'shape: expected a name and sizes in m, got "{shape}"') from error
         return cls(name, sizes)
 

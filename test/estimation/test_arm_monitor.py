@@ -194,6 +194,12 @@ def test_rows_are_checked(panda):
     assert monitor.update_rows([], np.zeros((0, 7)), np.zeros((0, 7)), np.zeros((0, 7))).estimates == []
 
 
+@pytest.mark.parametrize("period", [-0.02, np.nan, "fast"])
+def test_no_period_is_refused(panda, period):
+    with pytest.raises(ArgumentError, match=r"^publish_period_s: expected"):
+        ArmMonitor(panda, publish_period_s=period)
+
+
 @pytest.mark.parametrize("estimator", [ArmMonitor, PayloadEstimator])
 def test_the_name_of_an_arm_is_no_robot(estimator):
     with pytest.raises(ArgumentError, match="robot: expected a robot, got str; load_robot gives one by its name"):

@@ -104,7 +104,9 @@ def test_covariance_of_a_known_shape_is_that_of_its_mass_and_moment():
     np.testing.assert_array_less(np.abs(np.cov(bodies.T) + np.diag(std**2) - spread), 0.08 * scale)
 
 
-@pytest.mark.parametrize("words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan"])
+@pytest.mark.parametrize(
+    "words", ["", "box", "box 0.1 0.2", "ball 0.1", "sphere -0.1", "sphere x", "cylinder 0.1 nan", 0.1]
+)
 def test_no_shape_is_refused_by_name(panda, words):
     with pytest.raises(PandaDynamicsError, match=r"^shape: expected"):
         PayloadEstimator(panda, shape=words)
