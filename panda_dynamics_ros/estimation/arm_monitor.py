@@ -237,9 +237,6 @@ class ArmMonitor:
 
 def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:
     """At samples that were not used, residual, external torques and the rest stay what they were; at first as given."""
-    used = np.full(len(found.residual), -1)
-    used[kept] = kept
-    last = np.maximum.accumulate(used)
+    last = np.searchsorted(kept, np.arange(len(found.residual)), side="right")
     for values, before in zip(found[:3], first, strict=True):
-        values[:] = values[last]
-        values[last < 0] = before
+        values[:] = np.vstack((before, values[kept]))[last]
