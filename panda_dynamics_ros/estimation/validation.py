@@ -183,6 +183,7 @@ class SampleGate:
             if stamp > before and beyond(sample, like, self.most, stamp - before) < 2:
                 self._agreeing = []
             self._agreeing.append((stamp, sample))
+            del self._agreeing[1:-PERSISTENCE]  # of a stamp that stands still there may be any number
             if len(self._agreeing) < PERSISTENCE or stamp - self._agreeing[0][0] < FAULT:
                 raise self._refusal(which, sample, dt)
         self._agreeing = []

@@ -156,6 +156,13 @@ def test_a_recording_that_goes_on_elsewhere_is_followed_again(panda, samples):
     assert reasons[len(samples) :] == ["position jump"] * count + [""] * (len(moved) - count)
 
 
+def test_a_stamp_that_stands_still_fills_no_memory(panda, samples):
+    """A jump that no arm makes, again and again under one stamp, as a driver repeats a message."""
+    gate, (stamp, q, dq, tau) = SampleGate(panda), samples[0]
+    assert refused(gate, [samples[0], *[(stamp + 0.01, q + 0.4, dq, tau)] * 100]) == ["", *["position jump"] * 100]
+    assert len(gate._agreeing) <= validation.PERSISTENCE + 1
+
+
 def test_velocities_of_another_robot_are_refused(panda, samples):
     """All joints 2 rad/s faster for ten samples, within every limit: 1.00 kg became 0.6 with a release."""
     spoilt = [(t, q, dq + 2.0 * (300 <= k < 310), tau) for k, (t, q, dq, tau) in enumerate(samples)]
