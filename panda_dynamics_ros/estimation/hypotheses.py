@@ -385,10 +385,8 @@ class ChangeDetector:
         if len(self._X) != (size := len(state.mean)):  # it has changed at `restart`, or by `with_past`
             self._X = self._X[np.r_[0 : len(self._X), THETA, THETA][:size]]
         onsets = self._onsets.follow(np.minimum((self._age + AT_ONCE) / self._rise, 1.0), regression)
-        follow_step(
-            np.flatnonzero(self._age < math.inf), step.decay, step.H, step.gain, step.innovation, step.variance,
-            *onsets, self._X, self._L, self._v, self._chi,
-        )  # fmt: skip
+        slots = np.flatnonzero(self._age < math.inf)
+        follow_step(slots, *step, *onsets, self._X, self._L, self._v, self._chi)
 
     def before(self, age: float, std: FloatArray | None = None) -> GaussianState:
         """The state before an onset `age` s ago; with `std` (n,), of the disturbance, as it would be by now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,8 +87,7 @@ class GaussianState:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FilterStep:
+class FilterStep(NamedTuple):
     """One prediction and correction, joint after joint, from which `hypotheses` follows the filter.
 
     decay: (n,), factor on the disturbance in the prediction.
