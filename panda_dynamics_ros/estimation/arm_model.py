@@ -52,6 +52,7 @@ from panda_dynamics_ros.estimation.regression import FilterState, dry_friction, 
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription
 from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
 from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
@@ -302,7 +303,7 @@ class Noise:
         residual, residual_map = robot.residual, robot.residual_map
         self._std, self._time = DISTURBANCE * residual.std, CORRELATION * residual.correlation_time
         self._least = (RIPPLE * residual.std) ** 2 * max(1.0, 2.0 * RIPPLE_TIME / period)
-        self._quick, self._has_map = np.zeros(robot.n), residual_map is not None
+        self._quick = np.zeros(robot.n)
         if residual_map is not None:  # what keeps its value for longer than an update counts once
             self._quick = max(1.0, 2.0 * NOISE_TIME / period) * residual_map.noise**2
         self.restart()
@@ -331,10 +332,9 @@ class Noise:
         """a (n,), for `motion_time` s of motion that have led to the direction s (n,) of the dry friction."""
         over = np.maximum(np.abs(s - self._turned) - TURN_PLAY, 0.0)
         self._turned += np.sign(s - self._turned) * over
-        time = self._time
-        if self._has_map:  # of the two parts, weighted by their variances
-            slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
-            time = (slow * time + known * np.minimum(time, DRIFT_TIME)) / (slow + known)
+        # Of the two parts, weighted by their variances; without a map there is no second one.
+        slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
+        time = (slow * self._time + known * np.minimum(self._time, DRIFT_TIME)) / (slow + known)
         return np.exp(-motion_time / time - TURN * over)
 
     def white_variance(self, dt: float, not_averaged: float) -> FloatArray:
@@ -365,8 +365,8 @@ class Noise:
 class MotionClock:
     """Time in motion, from positions that pass a play of the size of the dry friction's presliding: noise is none."""
 
-    def __init__(self, n: int, play: float) -> None:
-        self._play, self._place = play, np.full(n, math.nan)
+    def __init__(self, n: int) -> None:
+        self._place = np.full(n, math.nan)
         self.still = 0.0
         """s, at rest since the last motion."""
 
@@ -379,7 +379,7 @@ class MotionClock:
         if math.isnan(self._place[0]):
             self._place[:] = q
         left = q - self._place
-        moved = np.sign(left) * np.maximum(np.abs(left) - self._play, 0.0)
+        moved = np.sign(left) * np.maximum(np.abs(left) - PRESLIDING, 0.0)
         self._place += moved
         motion = min(dt, math.sqrt(float(moved @ moved)) / FULL_SPEED)
         self.still = 0.0 if motion > SLOW * dt else self.still + dt

@@ -50,7 +50,6 @@ from panda_dynamics_ros.estimation.regression import ARM, TORQUE, UNEXPLAINED, A
 from panda_dynamics_ros.estimation.validation import STAMP_RESOLUTION, SampleCounts, SampleValidator, without_gaps
 from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.libfranka_state import FrankaState
 
 FLOW, ONE_CHANGE = 1.0, 1.0  # s: what does not come at once may become anything; changes of a kind are one event
@@ -137,7 +136,7 @@ class PayloadEstimator:
         self.shape, self._period = Shape.of(shape), o.update_period_s - STAMP_RESOLUTION
         self.regression = MomentumRegression(n, o.bandwidth_hz)
         self._errors = ErrorColumns(robot, self.regression.pole, o.arm_error_ratio)
-        self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n, PRESLIDING)
+        self._noise, self._clock = Noise(robot, o.update_period_s), MotionClock(n)
         self._d = slice(PARAMETERS, PARAMETERS + n)
         self._phi = slice(PARAMETERS + n, PARAMETERS + n + self._errors.size)
         self._reference = slice(self._phi.stop, self._phi.stop + PARAMETERS)  # what counts as no payload, once tared
@@ -589,7 +588,7 @@ class PayloadEstimator:
             is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)
             in_doubt = self._detector.lead < hypotheses.CLEAR or (change.kind == RELEASE and not is_back)
             self._go_on(state, onset, before, self._found == LOAD or (in_doubt and change.kind != SHIFT))
-        self._clock.still = min(self._clock.still, 0.0)
+        self._clock.still = 0.0
         self._detector.restart()
 
     def _is_back(self, state: GaussianState) -> bool:

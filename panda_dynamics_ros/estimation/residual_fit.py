@@ -20,7 +20,6 @@ from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, recorded_rows
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
-from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
 Robot = TypeVar("Robot", bound=RobotDescription)
@@ -68,7 +67,7 @@ def _statistics(
     robot: RobotDescription, recording: JointDataset, points: FloatArray, options: EstimatorOptions
 ) -> tuple[FloatArray, ...]:
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
-    clock, filters = MotionClock(robot.n, PRESLIDING), MomentumRegression(1, options.bandwidth_hz, len(points))
+    clock, filters = MotionClock(robot.n), MomentumRegression(1, options.bandwidth_hz, len(points))
     near, found = covariance(_coordinates(recording), points), [np.zeros((0, 1 + robot.n + len(points)))]
     samples = recording.stamp, recording.q, recording.dq, recording.tau
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):

@@ -12,7 +12,6 @@ from panda_dynamics_ros.estimation import arm_model
 from panda_dynamics_ros.estimation.arm_model import OWN, ErrorColumns, MotionClock, Noise, error_directions
 from panda_dynamics_ros.estimation.kalman_filter import GaussianState, correct, predict
 from panda_dynamics_ros.estimation.regression import MomentumRegression
-from panda_dynamics_ros.robot.joints import PRESLIDING
 
 POLE, RATIO, DT = 2.0 * np.pi * 3.0, 1.3, 2e-3
 STEP = 1e-4  # of the finite differences: the torques are linear or nearly so
@@ -192,7 +191,7 @@ def test_the_clock_of_the_disturbance(panda):
 
 def test_noise_at_rest_is_no_motion(rng):
     """150 s of a velocity noise of 0.02 rad/s as differences of positions; and drawn anew for each position."""
-    clock, q = MotionClock(7, PRESLIDING), np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
+    clock, q = MotionClock(7), np.array([0.0, -0.4, 0.1, -2.0, 0.2, 1.7, 0.6])
     noise = 0.02 * 1e-3 / np.sqrt(2.0) * rng.normal(size=(7500, 7))
     assert sum(clock.step(q + each, 0.02) for each in noise) == 0.0
     assert clock.still == pytest.approx(150.0)
@@ -200,7 +199,7 @@ def test_noise_at_rest_is_no_motion(rng):
 
 @pytest.mark.parametrize(("speed", "share"), [(0.6, 1.0), (0.15, 0.5)])
 def test_motion_counts_by_its_speed(speed, share):
-    clock = MotionClock(2, PRESLIDING)
+    clock = MotionClock(2)
     counted = [clock.step(np.array([speed * t, 0.1]), 0.01) for t in np.arange(1.0, 3.0, 0.01)]
     assert sum(counted) == pytest.approx(2.0 * share, abs=0.03)
     assert clock.still == 0.0
