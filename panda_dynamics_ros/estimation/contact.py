@@ -458,7 +458,8 @@ class ContactDetector:
             left, explained = (((x / self._settings.sigma) ** 2).sum() for x in (self._joints["e"], self._of_payload))
             is_payload = what == IS_BACK and left <= LEFT**2 * self._clock["strongest"][0] < explained
             ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
-            self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
+            end = max(stamp, contact.start)  # stamps may have jumped back
+            self.contact = replace(contact, torques=self._torques, end=end, ended_by=ended_by)
             self._clock["lasts"] = 0
             resume(self._settings.sigma, self._watch)
 

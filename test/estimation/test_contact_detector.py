@@ -58,6 +58,13 @@ def test_in_a_loop_lost_samples_at_the_end_hide_no_contact_at_the_begin(panda, m
     assert all(0.0 < contact.start - AT <= 0.05 for contact in (first, again))
 
 
+def test_in_a_loop_a_contact_that_lasts_at_the_end_ends_no_earlier_than_it_began(panda, motion, clean, rng):
+    tau, part = clean + coloured(panda, motion.stamp, rng) + pushed(panda, motion, 4, 12.0, rng), slice(0, 1200)
+    motion, monitor = Motion(*(getattr(motion, name)[part] for name in ("stamp", "q", "dq", "ddq"))), ArmMonitor(panda)
+    (lasts,), (ended, _) = (run(monitor, motion, tau[part]) for _ in range(2))
+    assert lasts.lasts and (ended.start, ended.end) == (lasts.start, lasts.start)
+
+
 def test_pushes_are_found_within_50_ms_and_end(panda, motion, clean, rng):
     """Of twelve sigmas a second after the start, when little is known of the arm's noise."""
     for seed in range(18):
