@@ -389,12 +389,12 @@ class PayloadEstimator:
     def _resume(self, stamp: float, q: FloatArray, dq: FloatArray, s: FloatArray) -> None:
         """Go on after a gap: the payload is what it was; the disturbance has changed as far as the arm has moved."""
         self.final_state()
-        gap, motion = stamp - self._stamp, math.inf
+        gap, motion, since = stamp - self._stamp, math.inf, self._stamp
         if is_gap := 0.0 < gap < math.inf:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
         else:  # stamps begin anew, as where a recording is played in a loop
             self._clock.restart()
-            self._found_at = -math.inf
+            self._found_at, since = -math.inf, -math.inf if gap <= 0.0 else stamp  # nobody knows how long ago that was
             if self._last is not None:
                 self._last.onset = stamp
         is_slow = math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
@@ -404,8 +404,8 @@ class PayloadEstimator:
         decay = self._noise.decay(motion, s)
         self._state = predict(self._state, decay, self._noise.std)
         self._predict_others(decay)
-        self._unseen_since, self._resumed = self._stamp if is_gap else stamp, stamp
-        self._restart_filters(stands, gap if is_gap else 0.0)
+        self._unseen_since, self._resumed = since, stamp
+        self._restart_filters(stands, stamp - since)
 
     def final_state(self) -> GaussianState:
         """The state after the last sample; a change that is pending counts as it looks now."""

@@ -213,6 +213,15 @@ def test_in_a_loop_what_was_in_doubt_at_its_end_may_end_at_its_begin(panda):
     assert (kinds(first), kinds(again)) == (["release"], ["load", "release"])
 
 
+def test_in_a_loop_what_is_carried_at_its_begin_is_not_known_from_its_end(panda):
+    motion = sinusoids(6.0, rate=200.0)
+    tau = carried(panda, motion, 3.0, seed=0)
+    estimator, _ = followed(panda, motion, tau)
+    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    assert kinds(again) == ["release", "pick"]
+    assert max(each.mass / each.std[0] for each in again if each.stamp < 2.9) < 3.0, "24 as for a known payload"
+
+
 def test_in_a_loop_the_last_contact_is_not_the_first(panda):
     motion = sinusoids(6.0, rate=200.0)
     tau = torques(panda, motion) + push(panda, motion, 4, [0.0, 40.0, 40.0], 4.0, 4.3)
