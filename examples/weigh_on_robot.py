@@ -14,6 +14,7 @@ node sends no command of its own beside the trajectory, and refuses to while the
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,7 @@ class WeighOnRobot(Node):
                 self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
             return
         stamp = conversions.seconds(message.header.stamp)
+        self.arrived = time.monotonic()
         self.latest = JointStateSample(stamp, self.mapping.joint_names, q.copy(), dq.copy(), tau.copy())
         if self.running:
             self.samples.append(self.latest)
@@ -136,8 +138,8 @@ class WeighOnRobot(Node):
         """What a run cannot begin for, in words; empty where nothing."""
         if self.running or self.done:
             return "a run is under way" if self.running else "all runs are done"
-        if self.latest is None:
-            return "no joint states have come"
+        if self.latest is None or time.monotonic() - self.arrived > STALE:
+            return "no joint states come"
         if far := self.far_from_start(self.latest):
             return f"{far}; move it to {np.round(self.planned.q[0], 3).tolist()}"
         if np.abs(self.latest.velocity).max() > STILL:

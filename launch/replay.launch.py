@@ -26,7 +26,7 @@ ARGUMENTS = [
 
 
 def at_the_end(event, context):
-    if event.returncode:
+    if event.returncode and not context.is_shutdown:
         # An exception is the one way to an exit code of `ros2 launch` that a script sees.
         raise RuntimeError(f"the recording was not played: bag_player ended with exit code {event.returncode}")
     return Shutdown(reason="the recording has been played")

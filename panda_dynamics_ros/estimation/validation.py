@@ -154,7 +154,7 @@ class SampleGate:
             (LIMIT_FACTOR * v, v / STOP_TIME, tau / STEP_TIME),
         ])  # fmt: skip
         self.stamp, self.last = -math.inf, np.full((3, n), math.nan)
-        self._agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
+        self.agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
@@ -169,7 +169,7 @@ class SampleGate:
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
-        self.stamp, self._agreeing = stamp, []
+        self.stamp, self.agreeing = stamp, []
 
     def examine(self, stamp: float, sample: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
@@ -179,14 +179,14 @@ class SampleGate:
         dt = stamp - self.stamp
         which = beyond(sample, self.last, self.most, abs(dt))
         if which < 2 and dt > 0.0:
-            before, like = self._agreeing[-1] if self._agreeing else (stamp, sample)
+            before, like = self.agreeing[-1] if self.agreeing else (stamp, sample)
             if stamp > before and beyond(sample, like, self.most, stamp - before) < 2:
-                self._agreeing = []
-            self._agreeing.append((stamp, sample))
-            del self._agreeing[1:-PERSISTENCE]  # of a stamp that stands still there may be any number
-            if len(self._agreeing) < PERSISTENCE or stamp - self._agreeing[0][0] < FAULT:
+                self.agreeing = []
+            self.agreeing.append((stamp, sample))
+            del self.agreeing[1:-PERSISTENCE]  # of a stamp that stands still there may be any number
+            if len(self.agreeing) < PERSISTENCE or stamp - self.agreeing[0][0] < FAULT:
                 raise self._refusal(which, sample, dt)
-        self._agreeing = []
+        self.agreeing = []
         if which == 2 and not torques_step:
             raise self._refusal(which, sample, abs(dt))
 
@@ -290,7 +290,7 @@ class SampleValidator:
     def __init__(self, robot: RobotDescription, max_gap_s: float) -> None:
         self._gate, self._kinematics, self._max_gap = SampleGate(robot), KinematicCheck(robot.n), max_gap_s
         self._before, self._has_currents = math.nan, robot.effort == CURRENT
-        self._refused, self._refusal, self.counts = 0.0, "", SampleCounts()
+        self._refused, self._refusal, self.counts, self._late = 0.0, "", SampleCounts(), (math.nan, 0.0)
 
     def select(
         self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray
@@ -306,6 +306,8 @@ class SampleValidator:
             if count:
                 k += count
                 self._before = float(steps[k - 1])
+                if len(gate.agreeing) >= PERSISTENCE - 1:  # the stream goes on from another place
+                    steps[k - count], self.counts.gaps = 0.0, self.counts.gaps + 1
                 gate.go_on(float(stamp[k - 1]))
                 if complete:
                     self._kinematics.judge()
@@ -323,13 +325,16 @@ class SampleValidator:
         """A sample that is not a usual one: s since the last one, 0 to restart the filters, -1 to ignore it."""
         gate, counts = self._gate, self.counts
         dt = stamp - gate.stamp
-        if -self._max_gap <= dt <= 0.0:  # a jump back by more (a bag in a loop) is a restart
+        if self._late[0] != gate.stamp:
+            self._late = gate.stamp, stamp  # of the first sample since the last that was used
+        if -self._max_gap <= dt <= 0.0 and not stamp - self._late[1] > FAULT:  # else a clock was set back
             counts.duplicate += dt == 0.0
             counts.backward += dt < 0.0
             return -1.0
         if repeats(sample, gate.last):
             counts.frozen += 1
             return -1.0
+        elsewhere = len(gate.agreeing) >= PERSISTENCE - 1
         try:
             gate.examine(stamp, sample, torques_step=False)
         except SampleError as error:
@@ -339,7 +344,7 @@ class SampleValidator:
             return -1.0
         self._refused -= self._refused / REFUSAL_MEMORY
         self._kinematics.follow(dt, sample, gate.last)
-        restart = is_gap(dt, self._before, self._max_gap)
+        restart = elsewhere or is_gap(dt, self._before, self._max_gap)
         counts.used += 1
         counts.gaps += restart and math.isfinite(gate.stamp)
         self._before = abs(dt)

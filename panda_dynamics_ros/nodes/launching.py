@@ -156,6 +156,8 @@ def estimators(context: LaunchContext) -> list[Action]:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         resume = {"resume_path": f"{folder}/payload.yaml"}
     if value_of(context, "one_process") == "true":
+        if payload:
+            raise RuntimeError("payload_topic: expected one_process:=false, since suite has no such topic")
         nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
     else:
         nodes = [
@@ -167,10 +169,8 @@ def estimators(context: LaunchContext) -> list[Action]:
 
 def source_parameters(context: LaunchContext) -> dict[str, Any]:
     """Parameters of a source of joint states: whether it publishes /clock, and for how many nodes it waits."""
-    return {
-        "clock": value_of(context, "use_sim_time") == "true",
-        "wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2,
-    }
+    clock = {"clock": True} if value_of(context, "use_sim_time") == "true" else {}
+    return clock | {"wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2}
 
 
 def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
