@@ -139,7 +139,7 @@ class WeighOnRobot(Node):
         if self.running or self.done:
             return "a run is under way" if self.running else "all runs are done"
         if self.latest is None or time.monotonic() - self.arrived > STALE:
-            return "no joint states come"
+            return f"no joint states have come for {STALE} s"
         if far := self.far_from_start(self.latest):
             return f"{far}; move it to {np.round(self.planned.q[0], 3).tolist()}"
         if np.abs(self.latest.velocity).max() > STILL:

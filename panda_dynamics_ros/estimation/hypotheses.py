@@ -472,8 +472,11 @@ class ChangeDetector:
             is_touch = lead < 0.0
         else:
             return None
-        if is_touch:  # the payload is what it was before
+        if is_touch:  # the payload is what it was before, however the force has changed meanwhile
             change = self._jump(int(slots[1]), MOMENTS, (TOUCHES[-1] * self._sigma) ** 2, state)
+            before, force = self.before(change.age).with_past(), self._jumping[MOMENTS:]
+            before.mean[force] = change.state.mean[force]
+            change = replace(change, state=GaussianState(before.mean, change.state.covariance))
         return replace(change, reach=float(self._age[slots].max())), lead
 
     def present_evidence(self, nu: FloatArray, S: FloatArray, Y: FloatArray) -> tuple[float, float]:

@@ -18,6 +18,16 @@ def recording(panda, tmp_path):
     return write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, torques(panda, motion))
 
 
+def test_validation_counts_with_what_the_efforts_are(panda, tmp_path, answer):
+    """Currents of motors of 2 N m/A whose rotors have 0.2 kg m^2: their torques would be 0.6 N m."""
+    motion = sinusoids(10.0, 100.0)
+    currents = 0.5 * (torques(panda, motion) + 0.2 * motion.ddq)
+    path = write_csv(tmp_path / "motion.csv", motion.stamp, motion.q, motion.dq, currents)
+    motors = ["--effort", "current", "--motor-constants", *7 * [2], "--rotor-inertia", *7 * [0.2]]
+    result = answer("identify", path, "--validate", path, "--output", tmp_path / "mine.yaml", *motors)
+    assert max(result["validation"][0]["torque_rms"]["identified"]) < 0.05
+
+
 def test_file_to_robot_and_report(recording, tmp_path, answer):
     out, report = tmp_path / "mine.yaml", tmp_path / "report"
     result = answer("identify", recording, "--validate", recording, "--output", out, "--report", report)

@@ -128,14 +128,14 @@ def test_c_agrees_with_the_package(name, tmp_path):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_any_chain(seed):
-    """Turning and sliding, at right angles, nearly right angles and anywhere: through Python, a few states each."""
+    """Turning and sliding, at right angles, nearly right ones, their rounding, and anywhere: through Python."""
     rng = np.random.default_rng([64, seed])
     n = int(rng.integers(1, 8))
     angles, lengths = [0.0, np.pi / 2, -np.pi / 2, np.pi, 0.7, 1e-4, np.pi / 2 + 1e-5], [0.0, 0.0, 0.3, -0.2]
     placements = [
         modified_dh(rng.choice(lengths), rng.choice(lengths), rng.choice(angles), rng.choice(angles))
         if rng.random() < 0.7
-        else transform(rng.normal(size=3), rng.normal(size=3))
+        else transform(rng.choice([1.0, 1e-14]) * rng.normal(size=3), rng.normal(size=3))
         for _ in range(n)
     ]
     robot = chain(

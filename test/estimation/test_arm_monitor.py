@@ -183,6 +183,18 @@ def test_rows_equal_samples(panda, arm):
     assert {"pick", "release", "touched", "released"} <= set(kinds), "nothing happened that could differ"
 
 
+@pytest.mark.parametrize(("back", "cut"), [(0.3, 0), (0.0, 500)])
+def test_a_clock_that_is_set_back_and_a_stream_that_goes_on_elsewhere_touch_no_arm(panda, back, cut):
+    """Beside 1.9 N m, the filters' transient: 26 and 53 N m, contacts and picks, if the arm counts as having moved."""
+    motion = sinusoids(3.0)
+    used = np.delete(np.arange(3000), slice(1500, 1500 + cut))
+    stamp = motion.stamp[: len(used)] - back * (np.arange(len(used)) >= 1500)
+    rows = ArmMonitor(panda).update_rows(stamp, motion.q[used], motion.dq[used], torques(panda, motion)[used])
+    assert np.abs(rows.external_torques).max() < 5.0
+    assert not rows.contacts
+    assert not [estimate.event for _, estimate, _ in rows.estimates if estimate.event is not None]
+
+
 def test_rows_are_checked(panda):
     stamp, q, dq, tau = (x[:5] for x in recording(panda))
     monitor = ArmMonitor(panda)

@@ -81,6 +81,16 @@ def push_at(panda, motion, body, force, begin, end, rise):
     return -share[:, None] * np.einsum("kji,j->ki", at_body, force)
 
 
+@pytest.mark.parametrize("force", [(0.0, 20.0, 0.0), (15.0, 15.0, 0.0)])
+def test_while_it_is_pushed_the_arm_carries_what_it_did(panda, force):
+    """1 kg. By a jump that goes on, the mass is 0.6 kg off from the end of the push until the touch is over."""
+    motion = sinusoids(7.0, rate=200.0)
+    tau = torques(panda, motion, PAYLOAD) + push_at(panda, motion, PAYLOAD, force, 5.0, 5.3, 0.05)
+    _, estimates = followed(panda, motion, tau + coloured(panda, motion.stamp, np.random.default_rng(0)))
+    before = next(each.mass for each in estimates if each.stamp > 4.9)
+    assert max(abs(each.mass - before) for each in estimates if each.stamp > 5.2) < 0.05
+
+
 @pytest.mark.parametrize(("force", "seed"), [((2.3, -2.4, 11.5), 0), ((3.0, 3.0, 11.0), 5)])
 def test_a_lift_of_what_is_held_is_no_release(panda, force, seed):
     """12 N for a second on 1 kg, 16 and 21 degrees off the vertical: no weight does that."""

@@ -47,6 +47,13 @@ def test_a_tilted_base_is_found(panda, rng):
     fit = pdr.identify(record(leaning, 40.0, rng, scale=0.1), robot=panda)
     # 0.03 N m of disturbance on the 60 N m that a whole tilt would give; the bodies take the rest.
     assert fit.tilt == pytest.approx([0.006, -0.004], abs=0.0025)
+    floating = replace(panda, gravity=np.zeros(3))
+    assert pdr.identify(record(floating, 15.0, rng), robot=floating).tilt.tolist() == [0.0, 0.0]
+
+
+def test_bodies_that_are_kept_stay_as_they_are(panda, rng):
+    fit = pdr.identify(record(other_arm(panda, rng), 15.0, rng), robot=panda, prior_scale=PriorScale(bodies=0.0))
+    np.testing.assert_allclose(fit.robot.inertial_vector, panda.inertial_vector, rtol=0.0, atol=1e-9)
 
 
 def test_the_result_is_an_arm_that_can_exist_and_be_saved(panda, rng, tmp_path):

@@ -116,6 +116,8 @@ def test_random_trees(tmp_path, seed):
 def test_panda_is_that_of_the_library(tmp_path):
     """Where the axis is z, a joint frame is the URDF's own: the modified DH frames of the Panda."""
     ours, library = load(urdf_texts.panda(), tmp_path, tip="link8"), pdr.load_robot("panda")
+    (tmp_path / "panda.xml").write_text(urdf_texts.panda())  # MuJoCo would fuse link8 with link7
+    assert pdr.load_robot(tmp_path / "panda.xml", tip="link8").flange_link == "link8"
     assert np.abs(ours.placements - library.placements).max() < 1e-15  # sines of the same right angles
     assert np.abs(ours.T_joint_flange - library.T_joint_flange).max() == 0.0
     assert ours.links[:6] == library.links[:6]
