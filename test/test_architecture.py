@@ -2,11 +2,12 @@
 """The shape of the house, held by a machine: who may import whom."""
 
 import ast
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from waiting import ran
 
 NAME = "panda_dynamics_ros"
 ROOT = Path(__file__).resolve().parents[1]
@@ -140,8 +141,7 @@ def test_every_file_states_its_licence():
 def run_without(blocked: set[str], code: str) -> None:
     """`code` in a fresh interpreter where the `blocked` packages are not to be found."""
     prologue = f"import sys; sys.modules.update(dict.fromkeys({sorted(blocked)!r}))"
-    done = subprocess.run([sys.executable, "-c", f"{prologue}\n{code}"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    ran([sys.executable, "-c", f"{prologue}\n{code}"], cwd=ROOT)
 
 
 def test_the_package_opens_without_any_optional_library():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bag_files import samples
 from ros_domain import own_domain
-from waiting import FIRST_START
+from waiting import FIRST_START, ran
 
 from panda_dynamics_ros.recordings import write_joint_states
 
@@ -54,16 +54,7 @@ class Workspace:
         """What a colcon command prints; it must succeed."""
         command = [sys.executable, "-c", "import sys; from colcon_core.command import main; sys.exit(main())"]
         environment = {**os.environ, "COLCON_HOME": str(self.folder / "home")}
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=FIRST_START,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return ran([*command, *arguments], cwd=self.folder, env=environment, timeout=FIRST_START).stdout
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """A command in a shell that has sourced the workspace; it prints to `output`."""

@@ -5,7 +5,6 @@ import ast
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from launched import module_of
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import estimation, identification
@@ -29,11 +29,8 @@ def reference(tmp_path_factory):
         pytest.importorskip(library, reason="the documentation is built with sphinx, myst-parser, furo and sympy")
     folder = tmp_path_factory.mktemp("documentation")
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "text", ROOT / "docs", folder],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "text", ROOT / "docs", folder]
+    ran(command, env={**os.environ, "PYTHONPATH": path})
     return (folder / "api.txt").read_text(encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, parse
 
 import pytest
+from waiting import ran
 
 import panda_dynamics_ros
 
@@ -38,11 +39,7 @@ def manifest():
 def arguments():
     """What setup.py hands to setuptools; asked in a fresh process, since setuptools wants to be imported first."""
     ask = "import json, runpy, setuptools; got = {}; setuptools.setup = got.update; runpy.run_path('setup.py')"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{ask}; print(json.dumps(got))"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    got: dict[str, Any] = json.loads(done.stdout)
+    got: dict[str, Any] = json.loads(ran([sys.executable, "-c", f"{ask}; print(json.dumps(got))"], cwd=ROOT).stdout)
     return got
 
 
@@ -100,12 +97,9 @@ def test_versions_agree(manifest, arguments):
 
 def test_a_node_computes_with_one_thread():
     """However its process is started: OpenBLAS reads this once, as NumPy is imported."""
-    program = (
-        "import panda_dynamics_ros.nodes, os, sys; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
-    )
+    program = f"import {NAME}.nodes, os, sys; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
     inherited = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=inherited, capture_output=True, text=True)
-    assert done.stdout == "1 False\n"
+    assert ran([sys.executable, "-c", program], cwd=ROOT, env=inherited).stdout == "1 False\n"
 
 
 def test_entry_points_resolve(arguments):

@@ -10,7 +10,6 @@ import importlib.util
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 import urdf_texts
 from motion import PAYLOAD, sinusoids, torques, write_recording
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -133,11 +133,7 @@ def check_pip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> No
         pytest.importorskip(name, reason=f"pip would have to fetch {name}")
     if importlib.util.find_spec("pip") is None:
         pytest.skip("no pip in this environment")
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", *arguments],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = ran([sys.executable, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", *arguments])
     assert all(re.search(rf"already satisfied: {name}\b", done.stdout) for name in names)
 
 
@@ -145,8 +141,7 @@ def check_make(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> N
     """`make test` would call itself, others take minutes: what make would do is asked for."""
     if shutil.which("make") is None:
         pytest.skip("no make on this machine")
-    done = subprocess.run(["make", "-n", *command.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = ran(["make", "-n", *command.split()[1:]], cwd=ROOT)
     target = command.split()[1]
     program = {"demo": "panda-dynamics demo", "test": "-m pytest", "docs": "-m sphinx", "help": "make bench"}
     assert program.get(target, "-m benchmarks.") in done.stdout
@@ -168,10 +163,7 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
     assert names <= declared
     if shutil.which("ros2") is None:
         pytest.skip("no `ros2` on this machine: only file and arguments were checked")
-    done = subprocess.run(
-        ["ros2", "launch", str(ROOT / "launch" / file), *given, "--show-args"], capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    ran(["ros2", "launch", ROOT / "launch" / file, *given, "--show-args"])
 
 
 def check_interface(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:

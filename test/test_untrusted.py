@@ -13,6 +13,7 @@ import limited
 import numpy as np
 import pytest
 from limited import LimitedReaders
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.annotation.rows import RECORDING, read_table, write_table
@@ -34,8 +35,7 @@ def test_a_library_is_imported_without_what_lies_in_the_working_folder(library, 
     root = Path(pdr.__file__).parents[1]
     program = f"import sys; sys.path.append({str(root)!r}); from panda_dynamics_ros.untrusted import import_elsewhere; "
     program += f"import_elsewhere({library!r}); import os; print(os.getcwd())"
-    done = subprocess.run([sys.executable, "-I", "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout.strip() == str(tmp_path), done.stderr
+    assert ran([sys.executable, "-I", "-c", program], cwd=tmp_path).stdout.strip() == str(tmp_path)
     assert not (tmp_path / "taken").exists()
 
 

@@ -15,20 +15,14 @@ import numpy as np
 import pytest
 from motion import columns
 from synthetic import TASK, children, read_table, write
-from waiting import PATIENCE
+from waiting import PATIENCE, ran
 
 import panda_dynamics_ros as pdr
+from panda_dynamics_ros.annotation import Task
 from panda_dynamics_ros.annotation.job import annotate_recordings, find_recordings, open_executor
 from panda_dynamics_ros.annotation.rows import Row
 from panda_dynamics_ros.annotation.rows import read_table as read_rows
-from panda_dynamics_ros.annotation.worker import (
-    Source,
-    Task,
-    WorkerError,
-    annotate_in_worker,
-    annotate_source,
-    end_workers,
-)
+from panda_dynamics_ros.annotation.worker import Source, WorkerError, annotate_in_worker, annotate_source, end_workers
 from panda_dynamics_ros.cli import main
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.recordings.dataset import EXAMPLE
@@ -104,9 +98,7 @@ def test_programs_that_lie_beside_recordings_do_not_run(tmp_path):
         (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'has_run')!r}, 'w')")
     code = "import sys; sys.path = [each for each in sys.path if each]; from panda_dynamics_ros.cli import main; main()"
     command = [sys.executable, "-I", "-c", code.replace("main()", "sys.exit(main(['batch', '.', '--jobs', '1']))")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "0 failed" in done.stderr
+    assert "0 failed" in ran(command, cwd=tmp_path).stderr
     assert not (tmp_path / "has_run").exists()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import urdf_texts
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import cli
@@ -90,10 +91,7 @@ def test_a_reader_that_went_away_leaves_no_traceback():
 def test_a_command_loads_no_other():
     code = "from panda_dynamics_ros.cli import main; main({!r}); import sys; print(*sys.modules)"
     for arguments in (["--help"], ["pose", "--help"], IDENTITY):
-        command = [sys.executable, "-c", code.format(arguments)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        loaded = set(done.stdout.splitlines()[-1].split())
+        loaded = set(ran([sys.executable, "-c", code.format(arguments)], cwd=ROOT).stdout.splitlines()[-1].split())
         assert "panda_dynamics_ros.cli" in loaded
         assert not loaded & {"panda_dynamics_ros.cli.replay", "matplotlib", "rich", "rosbags", "mujoco", "rclpy"}
 

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from franka_servers import HAND, LOAD, PAYLOAD, host, needs, panda, panda_with_hand
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.cli import main
@@ -29,10 +30,8 @@ def robot(tmp_path_factory):
 def run(robot, tmp_path_factory):
     """The summary of 8 s, and the recording."""
     file = tmp_path_factory.mktemp("live") / "run.csv"
-    words = [*COMMAND, robot, "--seconds", "8", "--record", str(file), "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), file
+    words = [*COMMAND, robot, "--seconds", "8", "--record", file, "--json"]
+    return json.loads(ran(words, timeout=300).stdout), file
 
 
 def test_the_payload_is_found(run):

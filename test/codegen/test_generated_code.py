@@ -3,7 +3,6 @@
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from arms import States, chain, random_body, random_chain, random_states, transform
 from oracles import assert_agrees
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros import RobotModel
@@ -40,8 +40,7 @@ def compiled(code: GeneratedCode, folder: Path, *options: str) -> ctypes.CDLL:
     source, library = folder / f"{code.name}.c", folder / f"{code.name}.so"
     source.write_text(code.source, encoding="utf-8")
     command = [compiler("cc", "gcc", "clang"), "-std=c99", "-O1", *WARNINGS, *options, "-shared", "-fPIC"]
-    done = subprocess.run([*command, str(source), "-o", str(library), "-lm"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    ran([*command, source, "-o", library, "-lm"])
     return ctypes.CDLL(str(library))
 
 
@@ -219,10 +218,8 @@ def test_it_may_be_included_in_cpp(panda, tmp_path):
             std::printf("%.17g %.17g %.17g\\n", T[12], T[13], T[14]);
         }"""
     (tmp_path / "main.cpp").write_text(program, encoding="utf-8")
-    command = [compiler("c++", "g++", "clang++"), *WARNINGS, "main.cpp", "-o", "main"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    printed = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    ran([compiler("c++", "g++", "clang++"), *WARNINGS, "main.cpp", "-o", "main"], cwd=tmp_path)
+    printed = ran(["./main"], cwd=tmp_path).stdout
     want = panda.pose([0, -0.785, 0, -2.356, 0, 1.571, 0.785])[:3, 3]
     assert_agrees(np.array([float(word) for word in printed.split()]), want, TOLERANCE)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from waiting import FIRST_START, PATIENCE
+from waiting import FIRST_START, PATIENCE, ran
 
 from panda_dynamics_ros import warm_up
 from panda_dynamics_ros.dynamics import newton_euler
@@ -35,11 +35,7 @@ def run(folder: Path, **environment: str) -> tuple[Path, int, str]:
     """The cache's folder, hits, and what was said by a process that works in `folder` and computes friction torques."""
     own = {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "XDG_CACHE_HOME": str(folder / "usual")} | environment
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=folder, env=inherited | own, capture_output=True, text=True, timeout=FIRST_START,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = ran([sys.executable, "-c", PROGRAM], cwd=folder, env=inherited | own, timeout=FIRST_START)
     cache, hits, is_compiled = done.stdout.split()
     assert is_compiled == "True"
     return Path(cache), int(hits), done.stderr

@@ -2,7 +2,6 @@
 """States as each binding gives them, of a Panda over protocol 5 and of an FR3 over protocol 10."""
 
 import importlib
-import subprocess
 import sys
 from datetime import timedelta
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from franka_servers import HAND, LOAD, T_FLANGE_EE, fr3, host, needs, panda, panda_states
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.live import BINDINGS, FrankaConnection, with_own_end_effector
@@ -101,8 +101,7 @@ def test_franky(fr3_server):
     """In a process of its own: franky and another binding cannot be loaded together."""
     if find_spec("franky") is None:
         pytest.skip("the binding franky is not installed")
-    done = subprocess.run([sys.executable, "-c", FRANKY, fr3_server], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "all well\n", done.stderr
+    assert ran([sys.executable, "-c", FRANKY, fr3_server], timeout=120).stdout == "all well\n"
 
 
 @pytest.mark.parametrize(
@@ -149,9 +148,7 @@ def test_a_malformed_pose_or_load_is_refused(change, asked, words):
 def test_the_example_estimates_in_a_control_loop(fr3_server):
     """Torque control of the simulated FR3, whose torques say nothing of payloads: states come, and it ends as asked."""
     needs("pylibfranka")
-    words = [sys.executable, str(EXAMPLE), fr3_server, "--seconds", "2.5", "--ignore-realtime"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    words = [sys.executable, EXAMPLE, fr3_server, "--seconds", "2.5", "--ignore-realtime"]
+    lines = ran(words, timeout=300).stdout.splitlines()
     assert len(lines) <= 2  # one a second, none where the machine pauses
     assert all(line.endswith(("standing still, holding", "estimating", "filters settling")) for line in lines)

@@ -16,7 +16,7 @@ from motion import PAYLOAD
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from waiting import PATIENCE
+from waiting import PATIENCE, ran
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe
@@ -182,7 +182,6 @@ def test_the_example_in_cpp_compiles(tmp_path):
     except (PackageNotFoundError, OSError):  # OSError: there is no ROS 2 workspace at all
         pytest.skip("rclcpp is not installed")
     source = Path(__file__).resolve().parents[2] / "examples" / "torque_listener_cpp"
-    for command in (["cmake", "-S", str(source), "-B", str(tmp_path)], ["cmake", "--build", str(tmp_path)]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    for command in (["cmake", "-S", source, "-B", tmp_path], ["cmake", "--build", tmp_path]):
+        done = ran(command)
     assert "warning" not in done.stdout + done.stderr

@@ -2,11 +2,10 @@
 """`panda-dynamics demo`: the whole chain, as a user starts it."""
 
 import json
-import subprocess
 import sys
 
 import pytest
-from waiting import FIRST_START
+from waiting import FIRST_START, ran
 
 from panda_dynamics_ros.estimation.estimate import ESTIMATING
 
@@ -23,11 +22,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(folder, nodes):
-    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "demo", "--duration", str(DURATION)]
-    command += ["--output", str(folder), "--json"]
-    done = subprocess.run(command, env=nodes.environment, capture_output=True, text=True, timeout=2.0 * FIRST_START)
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
+    command = [sys.executable, "-m", "panda_dynamics_ros.cli", "demo", "--duration", DURATION, "--output", folder]
+    printed = json.loads(ran([*command, "--json"], env=nodes.environment, timeout=2.0 * FIRST_START).stdout)
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == printed
     return printed
 

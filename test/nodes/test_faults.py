@@ -3,7 +3,6 @@
 
 import itertools
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from motion import PAYLOAD
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from waiting import ran
 
 import panda_dynamics_ros as pdr
 from nodes.probe import Probe, Ready, values_of
@@ -311,6 +311,4 @@ def test_settings_of_dds_in_the_working_folder_are_not_read(tmp_path):
     program = "import panda_dynamics_ros.nodes, rclpy; rclpy.init(); rclpy.create_node('here'); print('ready')"
     environment = os.environ | {"PYTHONPATH": str(Path(pdr.__file__).parents[1])}
     environment.pop("SKIP_DEFAULT_XML_FILE", None)
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stdout == "ready\n", done.stderr
+    assert ran([sys.executable, "-c", program], cwd=tmp_path, env=environment, timeout=120).stdout == "ready\n"

@@ -8,7 +8,6 @@ import importlib.util
 import itertools
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +29,7 @@ from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from waiting import PATIENCE
+from waiting import PATIENCE, ran
 
 from nodes.probe import Probe
 from nodes.processes import PATH
@@ -303,18 +302,16 @@ NEVER = {"pick_at_s", "release_at_s"}  # where negative
 def test_the_page_is_what_the_nodes_declare():
     """In a process of its own: the nodes' names and parameters are those of a user."""
     pytest.importorskip("mujoco", reason="the simulated Panda declares its parameters only with MuJoCo")
-    command = [sys.executable, str(ROOT / "docs" / "parameters_page.py")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PATH}, check=False)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, ROOT / "docs" / "parameters_page.py"]
+    done = ran(command, env={**os.environ, "PYTHONPATH": PATH})
     assert done.stdout.splitlines() == PARAMETERS, "write it anew: python docs/parameters_page.py > docs/parameters.md"
 
 
 @pytest.mark.parametrize("name", ["bag_player", "payload_estimator"])
 def test_help_has_the_parameters_of_the_page(name):
     """Of the executable; also where a parameter has to be given."""
-    command = python_command("panda_dynamics_ros.nodes.start", name, "--help")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = ran(python_command("panda_dynamics_ros.nodes.start", name, "--help"), timeout=PATIENCE)
+    assert done.stderr == ""
     page = "\n".join(PARAMETERS).partition(f"## {name}, ")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` .* \| (.+) \|$", re.sub(r"\\(?=[|<~])", "", page), re.M)
     assert len(rows) >= 6

@@ -2,7 +2,6 @@
 """The example that weighs on a robot, beside the simulated arm: what it sends, refuses, records and finds."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from launched import installed, launched, module_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from waiting import FIRST_START
+from waiting import FIRST_START, ran
 
 import panda_dynamics_ros as pdr
 from nodes.robot_stream import ARM as NAMES
@@ -61,10 +60,7 @@ def test_it_weighs_beside_the_simulated_arm(probe, nodes, plan, tmp_path):
     command = [sys.executable, str(FILE), "--ros-args", "-r", f"__ns:={nodes.namespace}"]
     command += ["-r", "weigh_on_robot/joint_trajectory:=simulated_panda/joint_trajectory"]
     command += [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=nodes.environment, timeout=FIRST_START, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = ran(command, env=nodes.environment, timeout=FIRST_START)
     assert "run 2 of 2: the simulated arm carries its payload" in done.stderr
     assert_weighed(tmp_path)
 

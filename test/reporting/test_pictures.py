@@ -2,13 +2,13 @@
 """Pictures: what a reader has to know first is on top, and no setting of others changes them."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from matplotlib.image import imread
+from waiting import ran
 
 from panda_dynamics_ros.reporting.plots import GREY, RED, plot_columns, plot_payload
 from panda_dynamics_ros.reporting.replay import PayloadCurves
@@ -52,10 +52,7 @@ draw()
 def drawn(folder: Path, before: str = "") -> bytes:
     """A picture by a process that works in the folder."""
     code, picture = DRAW.format(before=before), folder / "picture.png"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, str(picture)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    ran([sys.executable, "-c", code, picture], cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)})
     return picture.read_bytes()
 
 
