@@ -35,6 +35,14 @@ def some(names: str | tuple[str, ...], values: Iterable[Any], always: int = 1) -
     return pytest.mark.parametrize(names, [pytest.param(*r, marks=[slow] * (k >= always)) for k, r in enumerate(rows)])
 
 
+def message_of(kind: Any, call: Callable[..., object], *arguments: Any, **options: Any) -> str:
+    """The message, of one line, of the error of this kind with which the call is refused."""
+    with pytest.raises(kind) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that depend on the test's name alone, so that the order of tests does not matter."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arms import random_states, transform
+from conftest import message_of
 from oracles import Pinocchio, assert_agrees, pin
 
 import panda_dynamics_ros as pdr
@@ -121,9 +122,7 @@ T_FLANGE_EE = transform((0.0, 0.0, -np.pi / 4), (0.0, 0.0, 0.1034))
     ],
 )
 def test_a_wrong_description_names_the_field(panda, changes, message):
-    with pytest.raises((ArgumentError, RobotDescriptionError)) as caught:
-        replace(panda, **changes)
-    assert str(caught.value).startswith(message)
+    assert message_of((ArgumentError, RobotDescriptionError), replace, panda, **changes).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +134,7 @@ def test_a_wrong_description_names_the_field(panda, changes, message):
     ],
 )
 def test_wrong_friction_terms_are_named(terms, message):
-    with pytest.raises(ArgumentError) as caught:
-        Friction.of(2, **terms)
-    assert str(caught.value).startswith(message)
+    assert message_of(ArgumentError, Friction.of, 2, **terms).startswith(message)
 
 
 def test_nothing_of_a_robot_can_be_changed(panda):
@@ -205,11 +202,8 @@ def test_a_users_end_effector(tmp_path, panda):
 
 @pytest.mark.parametrize("name", ["hands", "hand.urdf", "", None, 7])
 def test_an_unknown_name_is_answered_with_those_there_are(name):
-    with pytest.raises(ArgumentError) as caught:
-        pdr.load_robot("panda", end_effector=name)
-    assert str(caught.value) == (
-        f"end_effector: expected one of none, hand or a path to a .yaml or .yml file, got {name!r}"
-    )
+    message = f"end_effector: expected one of none, hand or a path to a .yaml or .yml file, got {name!r}"
+    assert message_of(ArgumentError, pdr.load_robot, "panda", end_effector=name) == message
 
 
 @pytest.mark.parametrize(
@@ -226,6 +220,5 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     assert GRIPPER.count(old) == 1
     path = tmp_path / "gripper.yaml"
     path.write_text(GRIPPER.replace(old, new))
-    with pytest.raises(RobotDescriptionError) as caught:
-        pdr.load_robot("panda", end_effector=path)
-    assert str(caught.value).startswith(f"{path}: {message}")
+    said = message_of(RobotDescriptionError, pdr.load_robot, "panda", end_effector=path)
+    assert said.startswith(f"{path}: {message}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 from arms import random_chain
+from conftest import message_of
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataFileNotFoundError, RobotDescriptionError
@@ -110,19 +111,13 @@ def test_a_malformed_description_names_the_file_and_the_key(how, panda_content, 
     ],
 )
 def test_a_file_that_is_no_description(text, message, tmp_path):
-    with pytest.raises(RobotDescriptionError) as caught:
-        load(tmp_path, text)
-    assert str(caught.value).startswith(f"{tmp_path / 'arm.yaml'}: {message}")
-    assert "\n" not in str(caught.value)
+    assert message_of(RobotDescriptionError, load, tmp_path, text).startswith(f"{tmp_path / 'arm.yaml'}: {message}")
 
 
 @pytest.mark.parametrize("name", ["pandas", "Panda", "", "panda.sdf", "arms/panda", None, 7])
 def test_an_unknown_name_is_answered_with_those_there_are(name):
-    with pytest.raises(ArgumentError) as caught:
-        pdr.load_robot(name)
-    assert str(caught.value) == (
-        f"robot: expected one of fr3, panda, panda_ledezma or a path to a .yaml, .yml, .urdf or .xml file, got {name!r}"
-    )
+    known = "fr3, panda, panda_ledezma or a path to a .yaml, .yml, .urdf or .xml file"
+    assert message_of(ArgumentError, pdr.load_robot, name) == f"robot: expected one of {known}, got {name!r}"
 
 
 def test_a_file_that_is_not_there(tmp_path):
