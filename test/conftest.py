@@ -136,5 +136,8 @@ FIRST = ("/nodes/", "/annotation/", "/fuzz/", "/kernels/", "test_colcon_build", 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Last are files that end soon: no worker is left alone with a long one."""
+    """Last are files that end soon: no worker is left alone with a long one. What launches runs real nodes."""
+    for item in items:
+        if "prefix" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.ros)
     items.sort(key=lambda item: next((k for k, part in enumerate(FIRST) if part in item.nodeid), len(FIRST)))

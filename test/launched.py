@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import waiting
-from ros_domain import own_domain
+from ros_domain import isolated
 
 from panda_dynamics_ros.estimation.payload_file import load_estimate
 
@@ -103,14 +103,8 @@ def launched(prefix: Path, file: Path, /, **arguments: object) -> Iterator[Launc
     run += "LaunchDescription as D; service = LaunchService(argv=sys.argv[2:]); service.include_launch_description("
     run += "D([I(S(sys.argv[1]), launch_arguments=[a.split(':=') for a in sys.argv[2:]])])); sys.exit(service.run())"
     path = [str(prefix), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
-    environment = {
-        **os.environ,
-        "AMENT_PREFIX_PATH": os.pathsep.join(path),
-        "ROS_DOMAIN_ID": str(own_domain()),
-        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        "ROS_LOG_DIR": str(prefix / "log"),
-        "TMPDIR": str(prefix / "tmp"),
-    }
+    environment = os.environ | isolated(prefix / "log")
+    environment |= {"AMENT_PREFIX_PATH": os.pathsep.join(path), "TMPDIR": str(prefix / "tmp")}
     (prefix / "tmp").mkdir(exist_ok=True)
     log = prefix / "launch.log"
     command = [sys.executable, "-c", run, str(file), *(f"{key}:={value}" for key, value in arguments.items())]

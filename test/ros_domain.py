@@ -4,6 +4,7 @@
 import functools
 import random
 import socket
+from pathlib import Path
 
 PARTICIPANTS = 32  # processes on one machine that loopback discovery looks for
 
@@ -18,6 +19,12 @@ def own_domain() -> int:
             _reserve(domain)
             return domain
     raise RuntimeError("all ROS domains of this machine are taken")
+
+
+def isolated(logs: Path) -> dict[str, str]:
+    """What a process's environment has for nodes of this session, which log to this folder."""
+    names = {"ROS_DOMAIN_ID": str(own_domain()), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    return names | {"ROS_LOG_DIR": str(logs)}
 
 
 def is_taken(domain: int) -> bool:

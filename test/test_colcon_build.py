@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bag_files import samples
-from ros_domain import own_domain
+from ros_domain import isolated
 from waiting import FIRST_START, ran
 
 from panda_dynamics_ros.recordings import write_joint_states
@@ -59,16 +59,9 @@ class Workspace:
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """A command in a shell that has sourced the workspace; it prints to `output`."""
         line = f". {shlex.quote(str(self.folder))}/install/local_setup.sh && exec {shlex.join(command)}"
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(own_domain()),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "ROS_LOG_DIR": str(self.folder / "log"),
-        }
+        command, environment = ("/bin/sh", "-c", line), os.environ | isolated(self.folder / "log")
         with (self.folder / "output").open("ab") as output:
-            return subprocess.Popen(
-                ["/bin/sh", "-c", line], cwd=self.folder, env=environment, stdout=output, stderr=output
-            )
+            return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=output, stderr=output)
 
     def run(self, *command: str) -> str:
         """What a command prints that ends by itself; it must succeed."""

@@ -87,7 +87,6 @@ def test_the_parameter_file_reaches_nodes_in_every_namespace_and_says_what_they_
             assert yaml.safe_load(defaults[parameter]) == number, f"{name}: {parameter}"
 
 
-@pytest.mark.ros
 def test_the_demo_runs_and_ends_when_interrupted(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     arguments = {"namespace": "left", "payload_mass": "0.8"}
@@ -103,7 +102,6 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix):
     assert "Traceback" not in demo.text
 
 
-@pytest.mark.ros
 def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
     """All nodes end with the recording; the left arm's joints are those found."""
     names = [f"left_fr3_joint{i + 1}" for i in range(7)]
@@ -117,7 +115,6 @@ def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
     assert "last estimate: " in replay.text
 
 
-@pytest.mark.ros
 def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp_path):
     parameters = tmp_path / "wrong.yaml"
     parameters.write_text("/**/payload_estimator:\n  ros__parameters:\n    mass_std_kg: -1.0\n", encoding="utf-8")
@@ -134,7 +131,6 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp
     assert live.finished_cleanly() == {"nice"}, live.text  # the other node, by what it was started with
 
 
-@pytest.mark.ros
 @pytest.mark.parametrize(
     ("stem", "arguments", "words"),
     [
@@ -167,7 +163,6 @@ ARM = """
 """
 
 
-@pytest.mark.ros
 def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix, tmp_path):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
@@ -177,7 +172,6 @@ def test_an_argument_that_is_not_given_leaves_the_parameter_file_alone(prefix, t
         demo.until(r"\[simulated_panda\]: picked up 0\.70 kg")
 
 
-@pytest.mark.ros
 def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     with launched(prefix, installed(prefix, "demo"), namespace="killed") as demo:
@@ -191,7 +185,6 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
     assert [*(prefix / "tmp").glob("panda_payload_*")] == []
 
 
-@pytest.mark.ros
 def test_both_nodes_run_in_one_process(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
     given = {"one_process": "true", "namespace": "one", "end_effector": "hand", "arm_prefix": "left"}
@@ -215,7 +208,6 @@ def rviz(prefix):
     return program.with_name("rviz2.started")
 
 
-@pytest.mark.ros
 @pytest.mark.parametrize(
     ("stem", "arguments", "frame"),
     [
@@ -237,7 +229,6 @@ def test_rviz_opens_in_the_frame_that_the_nodes_use(stem, arguments, frame, pref
     assert rviz.read_text(encoding="utf-8").startswith(f"-d {layout} -f {frame} ")
 
 
-@pytest.mark.ros
 def test_a_recording_that_cannot_be_played_is_an_error(prefix):
     with launched(prefix, installed(prefix, "replay"), bag="/nowhere/bag.mcap") as replay:
         replay.ended()
@@ -267,7 +258,6 @@ def generate_launch_description():
 """
 
 
-@pytest.mark.ros
 def test_two_arms_in_two_namespaces_of_another_launch_file(prefix, tmp_path):
     """Each with its own arguments: what the first was given does not reach the second."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
@@ -312,7 +302,6 @@ def generate_launch_description():
 '''
 
 
-@pytest.mark.ros
 def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
     """As beside a robot_state_publisher; the simulated arm hangs from the ceiling, too, or a contact would be found."""
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
@@ -330,7 +319,6 @@ def test_a_description_that_is_published_is_that_of_all_nodes(prefix, tmp_path):
     assert cell.finished_cleanly() >= {"dynamics", "payload_estimator", "simulated_panda"}, cell.text
 
 
-@pytest.mark.ros
 @pytest.mark.parametrize(
     ("arguments", "nodes", "words"),
     [
@@ -350,7 +338,6 @@ def test_an_argument_reaches_every_node(arguments, nodes, words, prefix, tmp_pat
     assert 1 <= len(re.findall(words, demo.text)) <= nodes, demo.text
 
 
-@pytest.mark.ros
 def test_a_fleet_has_a_process_for_each_arm(prefix, tmp_path):
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text("arms:\n- {namespace: left, robot: fr3, mounting: [0, 0, 0.5]}\n- {namespace: right}\n")
@@ -362,7 +349,6 @@ def test_a_fleet_has_a_process_for_each_arm(prefix, tmp_path):
     assert len(re.findall("process has finished cleanly", arms.text)) == 2, arms.text
 
 
-@pytest.mark.ros
 @pytest.mark.parametrize(
     ("text", "named"),
     [

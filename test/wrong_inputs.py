@@ -38,7 +38,7 @@ def _of_joint(joint: int, value: float) -> FloatArray:
     return value * (np.arange(7) == joint - 1)
 
 
-def _scaled(factor: float) -> Change:
+def _scaled(factor: float | FloatArray) -> Change:
     return lambda r: replace(r, tau=factor * r.tau)
 
 
@@ -67,10 +67,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "order": (lambda r: replace(r, tau=r.tau[:, [0, 3, 2, 1, 4, 5, 6]]), "in the order 1, 4, 3, 2, 5, 6, 7"),
     "thousandth": (_scaled(1e-3), "check the unit"),
     "joint 4 + 3 N m": (_added(4, 3.0), "the torque of joint 4 is off"),
-    "joint 4 gain + 15 %": (
-        lambda r: replace(r, tau=r.tau * (1.0 + _of_joint(4, 0.15))),
-        "the torque of joint 4 is off",
-    ),
+    "joint 4 gain + 15 %": (_scaled(1.0 + _of_joint(4, 0.15)), "the torque of joint 4 is off"),
     "milliseconds": (lambda r: r.with_motion(stamp=1e3 * r.motion.stamp), "are they in milliseconds"),
     "thousandths of stamps": (lambda r: r.with_motion(stamp=1e-3 * r.motion.stamp), "stamps in s"),
     "no velocities": (lambda r: r.with_motion(dq=0.0 * r.motion.dq), "do not change as the velocities say"),

@@ -13,12 +13,8 @@ from benchmarks.payload.trial import Outcome, judged
 
 def samples(robot: pdr.RobotModel, duration: float, payload: pdr.InertialParameters | None = None) -> Samples:
     motion = sinusoids(duration)
-    return Samples(
-        motion.stamp,
-        motion.q,
-        motion.dq,
-        torques(robot.without_friction(), motion, payload) + robot.friction_torques(motion.dq),
-    )
+    tau = torques(robot.without_friction(), motion, payload) + robot.friction_torques(motion.dq)
+    return Samples(motion.stamp, motion.q, motion.dq, tau)
 
 
 OURS = "estimator"
@@ -56,8 +52,7 @@ def test_an_answer_is_judged_by_its_own_intervals():
     vector[0] += 0.03
     vector[1:4] *= vector[0] / payload.mass  # the CoM stays where it is
     for std, held in ((0.02, True), (0.01, False)):
-        answer = Answer(vector, np.diag(np.full(10, std**2)))
-        result = judged("s", "a", "cold", 1.0, OURS, payload, answer)
+        result = judged("s", "a", "cold", 1.0, OURS, payload, Answer(vector, np.diag(np.full(10, std**2))))
         assert result.mass_error == pytest.approx(0.03)
         assert result.com_error == pytest.approx(0.0, abs=1e-12)
         assert result.mass_held is held

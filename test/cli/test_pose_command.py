@@ -60,20 +60,15 @@ def test_numbers_may_be_separated_and_given_in_any_way(text, way, answer, monkey
 
 def test_what_a_person_reads_can_be_given_again(capsys, answer):
     assert main(["pose", "--from", "measure-pose", *words(MEASURED)]) == 0
-    lines = capsys.readouterr().out.splitlines()
     blocks: list[list[str]] = []
-    for line in lines:
+    for line in capsys.readouterr().out.splitlines():
         if line.startswith("  "):
             blocks[-1] += line.split()
         else:  # a heading
             blocks.append([])
     matrix, column_major, translation, quaternion, measured = blocks
-    for source, block in (
-        ("matrix", matrix),
-        ("column-major", column_major),
-        ("quaternion", translation + quaternion),
-        ("measure-pose", measured),
-    ):
+    given = {"matrix": matrix, "column-major": column_major, "quaternion": translation + quaternion}
+    for source, block in (given | {"measure-pose": measured}).items():
         found = answer("pose", "--from", source, *block)
         np.testing.assert_allclose(found["matrix"], T, atol=5e-9)  # nine digits were printed
     assert measured == ["-306.9", "12.5", "-486", "-170", "-20", "45"]
@@ -82,7 +77,6 @@ def test_what_a_person_reads_can_be_given_again(capsys, answer):
 @pytest.mark.parametrize("frame", ["flange", "ee", "joint3", "base"])
 def test_forward_kinematics(frame, panda, capsys, answer):
     arguments = ["pose", "--robot", "panda", "--q", *words(READY), "--frame", frame]
-    found = answer(*arguments)
-    np.testing.assert_allclose(found["matrix"], panda.pose(READY, frame), atol=1e-15)
+    np.testing.assert_allclose(answer(*arguments)["matrix"], panda.pose(READY, frame), atol=1e-15)
     assert main(arguments) == 0
     assert f"T_base_{frame} of panda" in capsys.readouterr().out

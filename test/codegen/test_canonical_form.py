@@ -46,12 +46,8 @@ def test_library_s_links_have_seven_numbers_at_most(robot):
 
 
 # A program of the stack: numbers and symbols are pushed, operations take two, "-" alone takes one.
-STEPS = st.lists(
-    st.one_of(
-        st.sampled_from([0.0, 1.0, -1.0, 2.0, -0.5]), st.sampled_from(["x", "y", "z", "add", "sub", "mul", "neg"])
-    ),
-    max_size=40,
-)
+NUMBERS, WORDS = [0.0, 1.0, -1.0, 2.0, -0.5], ["x", "y", "z", "add", "sub", "mul", "neg"]
+STEPS = st.lists(st.sampled_from(NUMBERS) | st.sampled_from(WORDS), max_size=40)
 VALUES = {"x": 1.25, "y": -0.75, "z": 3.0}
 
 

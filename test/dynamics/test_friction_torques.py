@@ -56,15 +56,9 @@ def test_the_memory_of_friction_is_blind_to_noise_at_rest(rng):
 def test_memory_takes_the_place_of_the_sign(panda, rng):
     """(coulomb + stribeck e^-(dq/vs)^2) s, s being tanh(dq / transition) at constant velocity; the rest follows dq."""
     stribeck, vs = np.linspace(0.0, 0.6, 7), np.linspace(0.1, 0.4, 7)
-    friction = replace(
-        panda.friction,
-        viscous=np.full(7, 0.1),
-        coulomb=np.full(7, 0.2),
-        offset=np.full(7, 0.3),
-        transition=np.full(7, 0.02),
-        stribeck=stribeck,
-        stribeck_velocity=vs,
-    )
+    alike = {"viscous": 0.1, "coulomb": 0.2, "offset": 0.3, "transition": 0.02}  # of all joints
+    terms = {name: np.full(7, value) for name, value in alike.items()}
+    friction = replace(panda.friction, stribeck=stribeck, stribeck_velocity=vs, **terms)
     robot, dq = replace(panda, friction=friction), rng.normal(scale=0.3, size=(1000, 7))
     s = rng.uniform(-1.0, 1.0, dq.shape)
     want = panda.friction_torques(dq) + 0.1 * dq + 0.3 + (0.2 + stribeck * np.exp(-((dq / vs) ** 2))) * s

@@ -117,11 +117,6 @@ def test_momentum_changes_by_torque_minus_bias(arm, rng):
 def test_robot_state_is_pose_gravity_and_coriolis(robot, rng):
     robot = robot.with_end_effector(transform((0.3, -0.5, 0.8), (0.02, -0.05, 0.1)))
     for q, dq, _ in zip(*random_states(robot, rng, samples=20), strict=True):
+        expected = robot.pose(q, "ee"), robot.gravity_torques(q), robot.coriolis_torques(q, dq)
         # The same kernels on the same numbers: equal to the last bit.
-        assert all(
-            map(
-                np.array_equal,
-                robot_state(robot, q, dq),
-                (robot.pose(q, "ee"), robot.gravity_torques(q), robot.coriolis_torques(q, dq)),
-            )
-        )
+        assert all(map(np.array_equal, robot_state(robot, q, dq), expected))

@@ -110,6 +110,5 @@ def test_what_does_not_fit_together_is_refused(given, words):
 
 
 def test_a_robot_file_keeps_it(tmp_path):
-    robot = arm_of("current")
-    read = pdr.load_robot(pdr.write_robot(robot, tmp_path / "arm.yaml"))
+    read = pdr.load_robot(pdr.write_robot(arm_of("current"), tmp_path / "arm.yaml"))
     assert (read.effort, [*read.motor_constants], [*read.rotor_inertia]) == ("current", [*CONSTANTS], [*ROTORS])

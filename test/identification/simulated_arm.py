@@ -10,7 +10,6 @@ import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.identification.procedure import FREE
 from panda_dynamics_ros.identification.regression import TRANSITION, PriorScale
-from panda_dynamics_ros.robot import Friction
 
 PLAIN = PriorScale(FREE, FREE, 0.0, 0.0)
 """Ordinary least squares over base parameters and friction: the prior fixes only what the data does not determine."""
@@ -27,16 +26,9 @@ def other_arm(robot: pdr.RobotModel, rng: np.random.Generator) -> pdr.RobotModel
         for link in robot.links
     ]
     n = robot.n
-    friction = Friction.of(
-        n,
-        viscous=robot.friction.viscous + 0.05 * rng.normal(size=n),
-        coulomb=0.1 * rng.normal(size=n),
-        offset=0.1 * rng.normal(size=n),
-        transition=np.full(n, TRANSITION),
-        amplitude=robot.friction.amplitude,
-        slope=robot.friction.slope,
-        shift=robot.friction.shift,
-    )
+    f, viscous = robot.friction, robot.friction.viscous + 0.05 * rng.normal(size=n)
+    coulomb, offset = 0.1 * rng.normal(size=(2, n))
+    friction = replace(f, viscous=viscous, coulomb=coulomb, offset=offset, transition=np.full(n, TRANSITION))
     return replace(robot, links=tuple(links), friction=friction)
 
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """franka.launch.py: the whole suite on a Panda of the loopback, and on one that is not there."""
 
-import pytest
 from franka_servers import host, needs, panda
 from launched import installed, launched
 
 
-@pytest.mark.ros
 def test_a_robot_is_read_by_its_address(prefix, tmp_path):
     needs("panda_py")
     arguments = {"robot_ip": host(0), "binding": "panda-python", "namespace": "right", "one_process": "true"}

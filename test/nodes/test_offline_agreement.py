@@ -93,12 +93,8 @@ def recording(robot: RobotModel, folder: Path) -> Path:
     samples = [sample(k, int(stamps[k])) for k in range(COUNT)]
     bad = sample(700, int(stamps[700]) + 50_000)
     bad.effort[3] = np.nan
-    samples[701:701] = [
-        sample(700, int(stamps[700])),
-        sample(10, int(stamps[690])),
-        bad,
-        sample(700, int(stamps[700]) + 60_000, NAMES[1:]),
-    ]
+    partial = sample(700, int(stamps[700]) + 60_000, NAMES[1:])
+    samples[701:701] = [sample(700, int(stamps[700])), sample(10, int(stamps[690])), bad, partial]
     write_joint_states(folder, samples)
     return folder
 

@@ -22,8 +22,7 @@ NOTHING = np.empty(0)
 
 @both_storages
 def test_arrays_hold_the_arm_in_order(tmp_path, storage):
-    names = (*FINGERS, *ARM[::-1])
-    written = samples(50, names=names)
+    written = samples(50, names=(*FINGERS, *ARM[::-1]))
     data = load_dataset(storage_file(write_bag(tmp_path / "bag", {"/joint_states": written}, storage)))
     assert data.names == ARM
     assert data.rejected == {}
@@ -58,16 +57,8 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path):
     bad[30] = replace(good[30], stamp=good[10].stamp)
     bad[31] = replace(good[31], stamp=good[15].stamp)  # forward again, and still before the last that counts
     data = load_dataset(write_bag(tmp_path / "bag", {"/joint_states": bad}))
-    assert data.rejected == {
-        "not finite": 1,
-        "no velocity": 1,
-        "no effort": 1,
-        "all-zero effort": 1,
-        "lengths disagree": 1,
-        "missing joints": 1,
-        "duplicate stamp": 1,
-        "backward stamp": 2,
-    }
+    once = ("not finite", "no velocity", "no effort", "all-zero effort", "lengths disagree", "missing joints")
+    assert data.rejected == {**dict.fromkeys((*once, "duplicate stamp"), 1), "backward stamp": 2}
     kept = [k for k in range(40) if k not in (3, 5, 7, 8, 9, 11, 12, 20, 30, 31)]
     np.testing.assert_array_equal(data.stamp, [good[k].stamp for k in kept])
     np.testing.assert_array_equal(data.tau, [good[k].effort for k in kept])
@@ -114,9 +105,8 @@ def test_two_arms_on_one_topic_need_a_prefix(tmp_path, together):
     bag = write_bag(tmp_path / "bag", {"/joint_states": written})
     with pytest.raises(ArgumentError, match=r"left_panda_joint1.*right_panda_joint1"):
         load_dataset(bag)
-    with pytest.raises(
-        DataError, match=r"none among 10 \(10 missing joints\).*start with 'middle', got left_panda_joint1"
-    ):
+    words = r"none among 10 \(10 missing joints\).*start with 'middle', got left_panda_joint1"
+    with pytest.raises(DataError, match=words):
         load_dataset(bag, arm_prefix="middle")
     data = load_dataset(bag, arm_prefix="right")
     assert data.names == right

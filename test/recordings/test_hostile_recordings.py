@@ -43,7 +43,8 @@ def channel(number: int, topic: str) -> bytes:
 
 SCHEMA_OF_JOINT_STATE = struct.pack("<H", 1) + string("sensor_msgs/msg/JointState") + string("ros2msg") + string("")
 JOINT_STATES = record(SCHEMA, SCHEMA_OF_JOINT_STATE) + channel(1, "/joint_states")
-A_MESSAGE = record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0))
+HEAD = struct.pack("<HIQQ", 1, 0, 0, 0)
+A_MESSAGE = record(MESSAGE, HEAD)
 A_LARGE_SCHEMA = record(SCHEMA, struct.pack("<H", 2) + string("x" * (1 << 20)))
 
 
@@ -74,40 +75,26 @@ def gzip_bomb() -> bytes:
     return 64 * (packer.compress(b"1" * (1 << 24)) + packer.flush())  # members follow each other as one content
 
 
-FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, what follows the channel of an MCAP, words
-    "a bomb in a chunk": (
-        ".mcap",
-        lambda: chunk(zeros(3 << 30), 0, "zstd", 3 << 30),
-        "a chunk that unpacks to 3221225472 bytes",
-    ),
-    "a bomb in a chunk that states little": (
-        ".mcap",
-        lambda: chunk(zeros(1 << 30), 0, "zstd", 1000),
-        "a chunk that unpacks to more than the 1000 bytes",
-    ),
-    "a bomb in a message": (
-        ".mcap",
-        lambda: record(MESSAGE, struct.pack("<HIQQ", 1, 0, 0, 0) + zeros(2 << 30)),
-        "cannot be decoded",
-    ),
-    "a bomb as a file": (".mcap.zstd", lambda: zeros(3 << 30), "bytes that unpack to more than"),
-    "a file packed twice": (".mcap.zstd", lambda: rosbag2.zstd().compress(zeros(1 << 26)), "compressed twice"),
-    "a line of gigabytes": (".csv.gz", gzip_bomb, "expected lines of at most 65536 characters"),
-    "nested chunks": (".mcap", nested_chunks, "a record of type 6 within a chunk"),
-    "a wrong checksum": (
-        ".mcap",
-        lambda: chunk(A_MESSAGE, zlib.crc32(A_MESSAGE) ^ 1),
-        "does not match its checksum and is left out",
-    ),
-    "an endless record": (".mcap", lambda: record(MESSAGE, b"", 1 << 62), "a record of 4611686018427387904 bytes"),
-    "many chunks": (".mcap", lambda: 3 * chunk_of(A_LARGE_SCHEMA, 1 << 23), "of at most "),
-    "many messages": (".mcap", lambda: chunk_of(A_MESSAGE, 1 << 28), "of at most 16777216"),
-    "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
+MCAPS: dict[str, tuple[Callable[[], bytes], str]] = {  # what follows the channel, words
+    "a chunk bomb": (lambda: chunk(zeros(3 << 30), 0, "zstd", 3 << 30), "a chunk that unpacks to 3221225472 bytes"),
+    "false size": (lambda: chunk(zeros(1 << 30), 0, "zstd", 1000), "a chunk that unpacks to more than the 1000 bytes"),
+    "a bomb in a message": (lambda: record(MESSAGE, HEAD + zeros(2 << 30)), "cannot be decoded"),
+    "nested chunks": (nested_chunks, "a record of type 6 within a chunk"),
+    "checksum": (lambda: chunk(A_MESSAGE, zlib.crc32(A_MESSAGE) ^ 1), "does not match its checksum and is left out"),
+    "an endless record": (lambda: record(MESSAGE, b"", 1 << 62), "a record of 4611686018427387904 bytes"),
+    "many chunks": (lambda: 3 * chunk_of(A_LARGE_SCHEMA, 1 << 23), "of at most "),
+    "many messages": (lambda: chunk_of(A_MESSAGE, 1 << 28), "of at most 16777216"),
     "many channels": (
-        ".mcap",
         lambda: b"".join(channel(k % 65536, f"/t{k}") for k in range(60_000)),
         "more than 10000 channels",
     ),
+}
+FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {  # ending, content, words
+    **{name: (".mcap", *each) for name, each in MCAPS.items()},
+    "a bomb as a file": (".mcap.zstd", lambda: zeros(3 << 30), "bytes that unpack to more than"),
+    "a file packed twice": (".mcap.zstd", lambda: rosbag2.zstd().compress(zeros(1 << 26)), "compressed twice"),
+    "a line of gigabytes": (".csv.gz", gzip_bomb, "expected lines of at most 65536 characters"),
+    "many empty frames": (".mcap.zstd", lambda: rosbag2.zstd().compress(b"") * 100_000, "got an empty file"),
 }
 TOPICS = (
     "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT)",

@@ -158,8 +158,8 @@ def test_of_links_as_many_joints_away_the_deeper_is_the_tip(tmp_path):
 
 def test_zero_is_no_limit_of_velocity_or_effort(tmp_path):
     """Exporters write it where they know none; nothing moves at zero velocity."""
-    arm = urdf_texts.joint("revolute", "a", "b", limit=(-1.0, 1.0, 0.0, 0.0))
-    (tmp_path / "arm.urdf").write_text(urdf_texts.robot(urdf_texts.link("a"), urdf_texts.link("b", 1.0), arm))
+    arm = joint("revolute", "a", "b", limit=(-1.0, 1.0, 0.0, 0.0))
+    (tmp_path / "arm.urdf").write_text(robot(link("a"), link("b", 1.0), arm))
     with pytest.warns(UserWarning, match="joint to_b: limit: (velocity|effort) 0 is taken for one that is"):
         limits = pdr.load_robot(tmp_path / "arm.urdf").limits
     assert (limits.velocity[0], limits.effort[0]) == (np.pi, 100.0)
@@ -167,13 +167,9 @@ def test_zero_is_no_limit_of_velocity_or_effort(tmp_path):
 
 
 def test_dynamics_are_friction(tmp_path):
-    text = urdf_texts.robot(
-        urdf_texts.link("a"),
-        urdf_texts.link("b", 1.0),
-        urdf_texts.joint("revolute", "a", "b", extra='<dynamics damping="0.3" friction="0.7"/>'),
-    )
-    robot = load(text, tmp_path)
-    assert robot.friction_torques([2.0]) == pytest.approx([0.3 * 2.0 + 0.7], abs=1e-12)  # tanh(200) is 1
+    moved = joint("revolute", "a", "b", extra='<dynamics damping="0.3" friction="0.7"/>')
+    arm = load(robot(link("a"), link("b", 1.0), moved), tmp_path)
+    assert arm.friction_torques([2.0]) == pytest.approx([0.3 * 2.0 + 0.7], abs=1e-12)  # tanh(200) is 1
 
 
 @pytest.mark.parametrize(
@@ -183,9 +179,7 @@ def test_dynamics_are_friction(tmp_path):
 def test_mounting_is_that_of_a_turned_base_in_the_file(tmp_path, rpy, gravity):
     """Upright, from a ceiling, on a wall, on a tilted table: Pinocchio reads the turn from a joint of the file."""
     arm = urdf_texts.six_revolute()
-    text = arm.replace(
-        "</robot>", urdf_texts.link("world") + urdf_texts.joint("fixed", "world", "base", rpy=rpy) + "</robot>"
-    )
+    text = arm.replace("</robot>", f"{link('world')}{joint('fixed', 'world', 'base', rpy=rpy)}</robot>")
     (tmp_path / "arm.urdf").write_text(arm)
     robot = pdr.load_robot(tmp_path / "arm.urdf", mounting=rpy, gravity=gravity)
     oracle = PinocchioChain(text, robot, "base", "l6")
@@ -272,11 +266,9 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
 
 def test_a_loop_and_a_joint_twice(tmp_path):
     there, back = joint("revolute", "a", "b"), joint("revolute", "b", "a")
-    loop = robot(link("a"), link("b"), there, back)
+    loop, twice = (robot(link("a"), link("b"), there, each) for each in (back, there.replace("to_b", "again")))
     assert refused(loop, tmp_path) == "expected one root link, got none: a loop of joints"
-    assert refused(robot(link("a"), link("b"), there, there.replace("to_b", "again")), tmp_path) == (
-        "link b: expected one parent joint, got to_b, again"
-    )
+    assert refused(twice, tmp_path) == "link b: expected one parent joint, got to_b, again"
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"robot: {}"])
@@ -294,19 +286,13 @@ def test_another_kind_of_xml_and_one_of_another_size(tmp_path):
 
 def test_several_tips_are_listed(tmp_path):
     """Two arms of two joints on a torso of one are no fingers."""
-    arms = [
-        element
-        for side in ("left", "right")
-        for element in (
-            *(link(f"{side}{i}", 1.0) for i in (1, 2)),
-            joint("revolute", "torso", f"{side}1"),
-            joint("revolute", f"{side}1", f"{side}2"),
-        )
-    ]
+    arms = []
+    for side in ("left", "right"):
+        arms += [link(f"{side}1", 1.0), joint("revolute", "torso", f"{side}1")]
+        arms += [link(f"{side}2", 1.0), joint("revolute", f"{side}1", f"{side}2")]
     text = robot(link("a"), link("torso", 1.0), joint("revolute", "a", "torso"), *arms)
-    assert refused(text, tmp_path, ArgumentError) == (
-        "tip: expected one link, got several that are as deep: left2, right2"
-    )
+    said = "tip: expected one link, got several that are as deep: left2, right2"
+    assert refused(text, tmp_path, ArgumentError) == said
 
 
 def test_of_several_links_on_the_last_body_the_flange_is_the_tip(tmp_path):
