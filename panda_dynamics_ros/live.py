@@ -120,10 +120,8 @@ def _candidates(binding: str) -> list[str]:
     names = [name for name in wanted if find_spec(BINDINGS[name].partition(".")[0]) is not None]
     if not names:
         package = "pylibfranka for an FR3, panda-python for a Panda (FER)" if binding == AUTO else binding
-        raise MissingDependencyError(
-            f"expected a Python binding of libfranka, got none: pip install 'panda_dynamics_ros[fr3]' or "
-            f"'panda_dynamics_ros[panda]' (that is {package})"
-        )
+        extras = f"'panda_dynamics_ros[fr3]' or 'panda_dynamics_ros[panda]' (that is {package})"
+        raise MissingDependencyError(f"expected a Python binding of libfranka, got none: pip install {extras}")
     return names
 
 

@@ -45,10 +45,8 @@ def from_column_major(a: ArrayLike, name: str = "a") -> FloatArray:
     T = np.swapaxes(rows.reshape(*rows.shape[:-1], 4, 4), -1, -2)
     row, column = (np.abs(end - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) for end in (T[..., 3, :], T[..., :, 3]))
     if ((row > checks.TOLERANCE) & (column <= checks.TOLERANCE)).any():
-        raise ArgumentError(
-            f"{name}: expected the translation in entries 12, 13 and 14, got a row-major matrix, with the translation "
-            "in entries 3, 7 and 11: transpose it"
-        )
+        got = "a row-major matrix, with the translation in entries 3, 7 and 11: transpose it"
+        raise ArgumentError(f"{name}: expected the translation in entries 12, 13 and 14, got {got}")
     return np.ascontiguousarray(checks.rigid_transform(T, name))
 
 

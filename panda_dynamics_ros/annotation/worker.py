@@ -131,14 +131,10 @@ class _Worker:
     def __init__(self, task: str) -> None:
         self.task = task
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
-        self._process = subprocess.Popen(
-            python_command("panda_dynamics_ros.annotation.worker"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            text=True,  # JSON, all of it ASCII
-            # Workers share the machine.
-            env=os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+        command, pipe = python_command("panda_dynamics_ros.annotation.worker"), subprocess.PIPE
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self._process = subprocess.Popen(  # what it says is JSON, all of it ASCII; workers share the machine
+            command, stdin=pipe, stdout=pipe, stderr=self._stderr, text=True, env=os.environ | one_thread
         )
 
     def ask(self, message: str) -> Any:

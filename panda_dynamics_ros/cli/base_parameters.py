@@ -16,11 +16,10 @@ def run(args: argparse.Namespace) -> None:
     """Print the base parameters of a robot: values = mapping @ inertial_vector, and Y_base = Y[:, columns]."""
     robot = options.load_arm(args)
     base = robot.base_parameters()
+    columns = base.names, base.values.tolist(), base.columns, base.expressions
     entries = [
         {"name": name, "value": value, "unit": UNITS[column % 10], "column": column, "expression": expression}
-        for name, value, column, expression in zip(
-            base.names, base.values.tolist(), base.columns, base.expressions, strict=True
-        )
+        for name, value, column, expression in zip(*columns, strict=True)
     ]
     if args.json:
         about = {"robot": robot.name, "count": len(base), "inertial_parameters": 10 * robot.n}

@@ -56,9 +56,8 @@ def run(args: argparse.Namespace) -> None:
         from panda_dynamics_ros.nodes.demo_monitor import DemoMonitor
         from panda_dynamics_ros.nodes.runner import ros
     except ImportError as error:
-        raise MissingDependencyError(
-            f"demo needs ROS 2 and MuJoCo ({error}); `make demo` installs both, `replay` works without"
-        ) from error
+        words = "`make demo` installs both, `replay` works without"
+        raise MissingDependencyError(f"demo needs ROS 2 and MuJoCo ({error}); {words}") from error
     options.check_replaceable(args.output, "recording")
     args.output.mkdir(parents=True, exist_ok=True)
     with (
@@ -69,16 +68,10 @@ def run(args: argparse.Namespace) -> None:
         seen = DemoMonitor()
         processes.start("dynamics")
         processes.start("payload_estimator")
-        processes.start(
-            "simulated_panda",
-            payload_mass_kg=args.payload_mass,
-            payload_com_m=list(args.payload_com),
-            pick_at_s=PICK * args.duration,
-            release_at_s=RELEASE * args.duration,
-            cycle_s=0.0,
-            seed=args.seed,
-            wait_for_subscribers=3,  # both nodes, once they are ready, and the monitor get the robot's first sample
-        )
+        carried = {"payload_mass_kg": args.payload_mass, "payload_com_m": list(args.payload_com)}
+        times = {"pick_at_s": PICK * args.duration, "release_at_s": RELEASE * args.duration, "cycle_s": 0.0}
+        # Both nodes, once they are ready, and the monitor get the robot's first sample.
+        processes.start("simulated_panda", **carried, **times, seed=args.seed, wait_for_subscribers=3)
         began, reported = time.monotonic(), 0.0
         while reported < args.duration:
             seen.receive(PERIOD)

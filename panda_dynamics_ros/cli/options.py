@@ -107,10 +107,8 @@ def load_arm(args: argparse.Namespace) -> RobotModel:
 def check_replaceable(output: Path, name: str) -> None:
     """Refuse (ArgumentError) an output folder in which `name` is not of an earlier run, with summary.json beside it."""
     if (output / name).exists() and not (output / "summary.json").exists():
-        raise ArgumentError(
-            f"--output: expected a folder without {name}, or that of an earlier run, got {str(output)!r}, where {name} "
-            "holds something else"
-        )
+        wanted = f"a folder without {name}, or that of an earlier run"
+        raise ArgumentError(f"--output: expected {wanted}, got {str(output)!r}, where {name} holds something else")
 
 
 def recording_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -113,10 +113,10 @@ def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
     Raises ArgumentError: gravity is not in the efforts of the arm's kind.
     """
     if prior.effort == WITHOUT_GRAVITY:
-        raise ArgumentError(
-            "robot: expected an arm whose effort has gravity in it, got effort "
-            f"{prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
+        got = (
+            f"effort {prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
         )
+        raise ArgumentError(f"robot: expected an arm whose effort has gravity in it, got {got}")
     if len(data.names) != prior.n:
         raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
     largest = float(np.abs(data.q).max())
@@ -126,10 +126,9 @@ def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
     ratio = float((data.dq * derivative).sum() / max((data.dq**2).sum(), 1e-12))
     moves = (np.ptp(data.q, axis=0) >= LEAST_MOTION).any()
     if moves and not 1.0 / _WRONG_UNIT < ratio < _WRONG_UNIT:
-        raise DataError(
-            f"{data.source}: expected velocities that are the positions' derivatives, got derivatives of {ratio:.2g} "
-            "times the velocities; are stamps in s (not ms), positions in rad, velocities in rad/s?"
-        )
+        got = f"derivatives of {ratio:.2g} times the velocities"
+        doubt = "are stamps in s (not ms), positions in rad, velocities in rad/s?"
+        raise DataError(f"{data.source}: expected velocities that are the positions' derivatives, got {got}; {doubt}")
     return replace(data, tau=prior.link_side_torques(data.q, data.tau))
 
 
@@ -140,10 +139,8 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
     """
     source, moved = ", ".join(samples.recordings), np.ptp(samples.q, axis=0)
     if (moved < LEAST_MOTION).all():
-        raise DataError(
-            f"{source}: expected motion, got joints that move by {moved.max():.3f} rad at most; no inertia and "
-            "no friction can be identified; record an exciting motion (panda-dynamics excite)"
-        )
+        got = f"joints that move by {moved.max():.3f} rad at most; no inertia and no friction can be identified"
+        raise DataError(f"{source}: expected motion, got {got}; record an exciting motion (panda-dynamics excite)")
     constant = np.ptp(samples.tau, axis=0) <= _CONSTANT
     if constant.any():
         raise DataError(

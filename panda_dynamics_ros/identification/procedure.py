@@ -87,12 +87,8 @@ class Identification:
             raise DataError(f"{'; '.join(self.problems)}; nothing is written without force (--force)")
         rms = ", ".join(f"{value:.3f}" for value in self.torque_rms)
         held_out = ", ".join(f"{value:.3f}" for value in self.cross_validated_rms)
-        return write_robot(
-            self.robot,
-            path,
-            f"Identified from {self.samples} rows, starting from {self.prior.name}.\n"
-            f"Torque RMS in N m: {rms}; cross-validated: {held_out}.",
-        )
+        comment = f"Identified from {self.samples} rows, starting from {self.prior.name}.\n"
+        return write_robot(self.robot, path, f"{comment}Torque RMS in N m: {rms}; cross-validated: {held_out}.")
 
 
 def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) -> RobotModel:

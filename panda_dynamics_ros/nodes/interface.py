@@ -159,10 +159,8 @@ def _description_of_topic(node: Node) -> str:
     received: list[str] = []
     subscription = subscribe(node, String, ROBOT_DESCRIPTION, lambda message: received.append(message.data), LATCHED)
     topic = subscription.topic_name
-    words = (
-        f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, or set the "
-        f"parameter {ROBOT_DESCRIPTION} to the URDF, or robot to a file"
-    )
+    instead = f"or set the parameter {ROBOT_DESCRIPTION} to the URDF, or robot to a file"
+    words = f"waiting for the URDF on {topic}: start robot_state_publisher in this namespace, {instead}"
     while not received:
         rclpy.spin_once(node, timeout_sec=0.1)
         node.get_logger().warning(words, throttle_duration_sec=5.0, skip_first=True)

@@ -15,9 +15,9 @@ from sensor_msgs.msg import JointState
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError, SampleError
-from panda_dynamics_ros.nodes import conversions, interface
+from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.encoded_messages import JointStateDecoder
-from panda_dynamics_ros.nodes.interface import every, fixed, shortened
+from panda_dynamics_ros.nodes.interface import INPUT_QOS, changeable, declare_arm, every, fixed, shortened, subscribe
 from panda_dynamics_ros.pose import from_column_major
 from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, ArmJoints, link_name, name_conflict
 from panda_dynamics_ros.robot.stamps import StreamMonitor
@@ -73,7 +73,7 @@ class JointStateInput:
         self.is_estimating: Callable[[], bool] = lambda: True
         self._next_block, self._served = 0.0, time.monotonic()  # s of the steady clock; the latter of the last timer
         others = set(node.get_parameters_by_prefix(""))
-        robot = interface.declare_arm(node)
+        robot = declare_arm(node)
         arm_prefix = fixed(node, "arm_prefix", "", "Prefix of the joint names where several arms share one topic.")
         words = "The arm's joint names from base to flange; empty: found by the robot's scheme."
         wanted = fixed(node, "joint_names", [""], words)
@@ -82,7 +82,7 @@ class JointStateInput:
         self.robot = robot if F_T_EE == IDENTITY else robot.with_end_effector(from_column_major(F_T_EE, "F_T_EE"))
         self._base_frame = fixed(node, "base_frame", "", "Frame of poses; empty: <prefix>link0, or a URDF's base.")
         self._flange_frame = fixed(node, "flange_frame", "", "Frame of payloads; empty: <prefix>link8 or a URDF's tip.")
-        interface.changeable(node, "stale_timeout_s", 0.2, "Silence after which the input is stale, s.", 0.001, 60.0)
+        changeable(node, "stale_timeout_s", 0.2, "Silence after which the input is stale, s.", 0.001, 60.0)
         self.monitor, self._decoder = StreamMonitor(), JointStateDecoder()
         stated = tuple(name for name in wanted if name)
         self._joints = ArmJoints(stated or self.robot.joint_names, arm_prefix, not stated)
@@ -91,9 +91,7 @@ class JointStateInput:
         self._left_out = ""  # why the last sample was
         self._others = ""  # joints of others that have come since the last sample, if any
         self._reported = 0, 0, 0  # samples left out, lost, and out of order, until the last diagnostics
-        self._subscription = interface.subscribe(
-            node, JointState, "joint_states", self._on_message, interface.INPUT_QOS, raw=True
-        )
+        self._subscription = subscribe(node, JointState, "joint_states", self._on_message, INPUT_QOS, raw=True)
         self._topic = self._subscription.topic_name
         self._parameters = node.get_parameters_by_prefix("").keys() - others
         self._waiting: deque[Sample] = deque(maxlen=max(BACKLOG, self._subscription.qos_profile.depth))

@@ -225,10 +225,9 @@ class SqliteFile:
                 yield it
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             quoted = " ".join(str(error).split())[:200]  # from the file itself
-            raise DataError(
-                f"{self.path}: expected the tables of rosbag2 in a whole SQLite file, got: {quoted} (of a damaged one, "
-                "`sqlite3 damaged.db3 .recover | sqlite3 whole.db3` saves what there is)"
-            ) from error
+            remedy = "of a damaged one, `sqlite3 damaged.db3 .recover | sqlite3 whole.db3` saves what there is"
+            wanted = "the tables of rosbag2 in a whole SQLite file"
+            raise DataError(f"{self.path}: expected {wanted}, got: {quoted} ({remedy})") from error
 
 
 def _check_tables(connection: sqlite3.Connection) -> None:

@@ -37,6 +37,8 @@ SHORTEST_SHOWN = 0.05  # share of the run: a centre of mass that is known for a 
 LABEL_WIDTH = 0.02  # share of the run that the label of an event takes
 COLUMNS = ("t", "mass", "mass_std", *(f"com_{axis}" for axis in "xyz"), *(f"com_std_{axis}" for axis in "xyz"))
 
+Events = Sequence[tuple[float, str]]  # times, s, and labels
+
 styled = matplotlib.rc_context(
     {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
 )
@@ -76,14 +78,9 @@ def _write_payload(time: FloatArray, result: Replay, path: Path) -> Path:
 
 @styled
 def plot_payload(
-    time: FloatArray,
-    curves: Mapping[str, PayloadCurves],
-    path: Path,
-    title: str,
-    events: Sequence[tuple[float, str]] = (),
-    banner: str = "",
+    time: FloatArray, curves: Mapping[str, PayloadCurves], path: Path, title: str, events: Events = (), banner: str = ""
 ) -> Path:
-    """Mass and centre of mass over time (N,), s, with 95 % bands, and the events, (time, label) pairs.
+    """Mass and centre of mass over time (N,), s, with 95 % bands, and the events.
 
     `curves` are by their names in `STYLES`; `banner` is what a reader has to know first, above the title.
     """
@@ -122,7 +119,7 @@ def _plot_band(axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray,
     axes.grid(alpha=0.25)
 
 
-def _mark_events(mass_axes: Axes, com_axes: Axes, events: Sequence[tuple[float, str]], duration: float) -> None:
+def _mark_events(mass_axes: Axes, com_axes: Axes, events: Events, duration: float) -> None:
     """A line for each event, with its label where there is room for it."""
     free = -np.inf
     for time, label in sorted(events):

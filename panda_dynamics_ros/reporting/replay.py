@@ -149,10 +149,8 @@ class Follower:
         if not problem and self._shown:
             _, problem = max(self._shown.values(), key=itemgetter(0))
         elif not problem and self._estimate.status in (WAITING, SETTLING):
-            problem = (
-                f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle: expected a second of "
-                "motion without gaps; are the stamps in s?"
-            )
+            found = f"{stamp[-1] - stamp[0]:.3g} s of samples are too few for the filters to settle"
+            problem = f"{found}: expected a second of motion without gaps; are the stamps in s?"
         known = self._settled or math.nan
         return Findings(
             start=float(stamp[0]),

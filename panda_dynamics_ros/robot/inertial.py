@@ -182,10 +182,8 @@ def require_physical(body: InertialParameters, name: str, *, strict: bool = True
     nearest = np.maximum(moments, 0.0)
     before, after = (values.round(6).tolist() for values in (moments, nearest))
     if strict or body.mass < 0.0:
-        raise RobotDescriptionError(
-            f"{name}: expected a body that some distribution of mass has, got mass {body.mass:g} kg and second moments "
-            f"about the CoM of {before} kg m^2"
-        )
+        got = f"mass {body.mass:g} kg and second moments about the CoM of {before} kg m^2"
+        raise RobotDescriptionError(f"{name}: expected a body that some distribution of mass has, got {got}")
     change = f"its second moments about the CoM, {before} kg m^2, are taken as {after}"
     change = change if body.mass else "its inertia without mass is left out"
     warnings.warn(f"{name}: no distribution of mass has this body; {change}", stacklevel=2)

@@ -109,11 +109,8 @@ class JointMapping:
                 raise SampleError(f"{FIELDS[field]}: expected finite numbers, {got}", NOT_FINITE)
             raise SampleError(f"{FIELDS[field]}: expected at most {_LARGEST[field, 0]:g}, {got}", "implausible")
         if not np.vdot(sample[2], sample[2]):
-            raise SampleError(
-                "effort: expected measured torques, got zero for every joint "
-                "(torque sensing is off, or the topic comes without effort)",
-                "all-zero effort",
-            )
+            got = "zero for every joint (torque sensing is off, or the topic comes without effort)"
+            raise SampleError(f"effort: expected measured torques, got {got}", "all-zero effort")
         return sample[0], sample[1], sample[2]
 
     def _index_of(self, names: tuple[str, ...]) -> NDArray[np.intp]:

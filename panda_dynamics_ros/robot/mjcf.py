@@ -76,9 +76,7 @@ def _compiled(path: Path, folder: Path) -> Path:
     target, expected = folder / "model.mjb", "expected MJCF that MuJoCo compiles, got"
     command = python_command(__name__, str(path.absolute()), str(target))
     try:
-        done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired as error:
         raise RobotDescriptionError(f"{expected} one that takes longer than {PATIENCE:g} s") from error
     if done.returncode:

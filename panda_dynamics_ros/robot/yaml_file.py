@@ -101,10 +101,8 @@ def find_description(
     if name.endswith(".xacro"):
         raise ArgumentError(f"{argument}: expected plain URDF; expand it first: xacro {name} > robot.urdf")
     if not isinstance(source, str | Path) or Path(source).suffix not in suffixes:
-        raise ArgumentError(
-            f"{argument}: expected one of {', '.join((*others, *names))} or a path to a {', '.join(suffixes[:-1])} or "
-            f"{suffixes[-1]} file, got {source!r}"
-        )
+        known, endings = ", ".join((*others, *names)), f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise ArgumentError(f"{argument}: expected one of {known} or a path to a {endings} file, got {source!r}")
     path = checks.path(source, argument)
     if not is_file(path):
         raise DataFileNotFoundError(f"{argument}: expected an existing file, got {name!r}")

@@ -140,10 +140,8 @@ def weighing_motion(
     start = checks.exactly(start, (n,), "start")
     if (start < limits.lower).any() or (start > limits.upper).any():
         joint = int(np.argmax(np.maximum(limits.lower - start, start - limits.upper)))
-        raise ArgumentError(
-            f"start: expected a posture within the limits, got {start[joint]:.3f} rad of joint {joint + 1}, which "
-            f"moves from {limits.lower[joint]:.3f} to {limits.upper[joint]:.3f} rad"
-        )
+        moves = f"joint {joint + 1}, which moves from {limits.lower[joint]:.3f} to {limits.upper[joint]:.3f} rad"
+        raise ArgumentError(f"start: expected a posture within the limits, got {start[joint]:.3f} rad of {moves}")
     checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     checks.number(reach, "reach", minimum=0.05, maximum=2.0)
     most = np.full(n, min(ARM_REACH, reach))
@@ -241,10 +239,9 @@ def search(
             progress(trial + 1, least)
     if best is None:
         counts = ", ".join(f"{name} {count} times" for name, count in hits.most_common())
-        raise ArgumentError(
-            "trials, table_height: expected a motion within the limits and clear of table, base and upper arm, got "
-            f"none in {trials} trials; in the way were: {counts}"
-        )
+        wanted = "a motion within the limits and clear of table, base and upper arm"
+        got = f"none in {trials} trials; in the way were: {counts}"
+        raise ArgumentError(f"trials, table_height: expected {wanted}, got {got}")
     return best, least
 
 

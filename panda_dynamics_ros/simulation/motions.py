@@ -62,10 +62,8 @@ class FourierMotion:
         pauses, earliest = np.reshape(list(self.pauses), (-1, 2)), self.standstill + RAMP
         for start, duration in checks.real_array(pauses, "pauses").tolist():
             if start < earliest or duration < 0.0:
-                raise ArgumentError(
-                    f"pauses: expected a start from {earliest:g} s ({RAMP:g} s to slow down) and a duration >= 0, got "
-                    f"({start:g}, {duration:g})"
-                )
+                wanted = f"a start from {earliest:g} s ({RAMP:g} s to slow down) and a duration >= 0"
+                raise ArgumentError(f"pauses: expected {wanted}, got ({start:g}, {duration:g})")
             earliest = start + duration + 2.0 * RAMP
         object.__setattr__(self, "pauses", tuple(map(tuple, pauses.tolist())))
 

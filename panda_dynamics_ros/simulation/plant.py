@@ -14,6 +14,7 @@ MuJoCo's compiler refuses principal moments that break the triangle inequality (
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,8 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
     """
     moments, R = np.linalg.eigh(body.inertia)
     if body.mass < 0.0 or moments[0] < 0.0:
-        raise ArgumentError(
-            f"{name}: expected mass and principal moments >= 0, got {body.mass:g} kg, {moments.tolist()} kg m^2"
-        )
+        got = f"{body.mass:g} kg, {moments.tolist()} kg m^2"
+        raise ArgumentError(f"{name}: expected mass and principal moments >= 0, got {got}")
     R[:, 2] *= np.sign(np.linalg.det(R))
     index, mujoco = model.body(name).id, import_optional("mujoco", "mujoco")
     model.body_mass[index] = body.mass
@@ -150,12 +150,9 @@ class SimulatedPanda:
         arm_rng, *noise = _streams(seed, "seed")
         disturbance_rng, sensor_rng = noise if noise_seed is None else _streams(noise_seed, "noise_seed")[1:]
         self.true_arm = perturbed_arm(robot, arm_excitation or self.excitation, self.realism, arm_rng)
-        self._disturbance = OrnsteinUhlenbeck(
-            self.realism.residual * self.realism.disturbance_share * robot.residual.std,
-            self.realism.disturbance_time * robot.residual.correlation_time,
-            self.timestep,
-            disturbance_rng,
-        )
+        std = self.realism.residual * self.realism.disturbance_share * robot.residual.std
+        correlation_time = self.realism.disturbance_time * robot.residual.correlation_time
+        self._disturbance = OrnsteinUhlenbeck(std, correlation_time, self.timestep, disturbance_rng)
         self._sensors = Sensors(self.realism.sensors, self.true_arm.joint_offset, self.timestep, sensor_rng)
         self._build()
 
@@ -279,16 +276,10 @@ def simulated_runs(
     Raises ArgumentError: what `SimulatedPanda` does not accept.
     Raises MissingDependencyError: MuJoCo is not installed.
     """
+    make = partial(SimulatedPanda, robot, seed=seed, realism=Realism.repeating(), excitation=motion)
     arm_excitation = exciting_motion(robot, seed)
     for number, letter in enumerate(loaded):
-        plant = SimulatedPanda(
-            robot,
-            seed=seed,
-            realism=Realism.repeating(),
-            excitation=motion,
-            arm_excitation=arm_excitation,
-            noise_seed=1000 * seed + number + 1,
-        )
+        plant = make(arm_excitation=arm_excitation, noise_seed=1000 * seed + number + 1)
         if letter == "B":
             plant.attach(payload)
         run = plant.record(duration(motion))
