@@ -120,11 +120,10 @@ def test_lz4_chunks(tmp_path):
 
 @both_storages
 def test_the_topic_is_chosen_where_there_is_no_doubt(tmp_path, storage):
-    slow, fast = samples(5, seed=1), samples(9, seed=2)
-    torques = samples(20, seed=3)
-    topics = {"/chatter": ["hello"] * 30, "/joint_states": slow, "/franka/joint_states": fast}
-    topics |= {"/panda_dynamics/gravity_torques": torques, "/empty/joint_states": []}
-    bag = write_bag(tmp_path / "bag", topics, storage)
+    slow, fast, torques = samples(5, seed=1), samples(9, seed=2), samples(20, seed=3)
+    others = {"/panda_dynamics/gravity_torques": torques, "/empty/joint_states": []}
+    arms = {"/joint_states": slow, "/franka/joint_states": fast}
+    bag = write_bag(tmp_path / "bag", {"/chatter": ["hello"] * 30, **arms, **others}, storage)
     assert_same(read_whole(bag), fast)
     assert_same(read_whole(bag, "/joint_states"), slow)
     assert_same(read_whole(bag, "/panda_dynamics/gravity_torques"), torques)
