@@ -24,8 +24,7 @@ def samples(
     count: int, *, names: Sequence[str] = ARM, start: float = 1.7e9, rate: float = 1000.0, seed: int = 0
 ) -> list[JointStateSample]:
     """Random samples at a steady rate."""
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(count, 3, len(names)))
+    values = np.random.default_rng(seed).normal(size=(count, 3, len(names)))
     return [JointStateSample(start + k / rate, tuple(names), *values[k]) for k in range(count)]
 
 

@@ -134,8 +134,7 @@ def test_the_arrows_form_no_circle():
 
 
 def test_every_file_states_its_licence():
-    without = [file for file in FILES if not file.read_text().startswith("# SPDX-License-Identifier: Apache-2.0\n")]
-    assert without == []
+    assert [file for file in FILES if not file.read_text().startswith("# SPDX-License-Identifier: Apache-2.0\n")] == []
 
 
 def run_without(blocked: set[str], code: str) -> None:

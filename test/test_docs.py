@@ -86,7 +86,7 @@ def test_the_citation_is_of_this_version():
     assert citation["license"] == "Apache-2.0"
 
 
-NOTEBOOK = Path(__file__).resolve().parents[1] / "examples" / "recording.ipynb"
+NOTEBOOK = ROOT / "examples" / "recording.ipynb"
 
 
 def test_the_cells_run_in_order(capsys):
@@ -97,8 +97,7 @@ def test_the_cells_run_in_order(capsys):
         if cell["cell_type"] != "code":
             continue
         assert cell["outputs"] == []  # what is stored would be of another day
-        tree = ast.parse("".join(cell["source"]))
-        *statements, last = tree.body
+        *statements, last = ast.parse("".join(cell["source"])).body
         exec(compile(ast.Module(statements, []), "cell", "exec"), names)
         if isinstance(last, ast.Expr):
             shown.append(eval(compile(ast.Expression(last.value), "cell", "eval"), names))

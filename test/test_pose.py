@@ -103,8 +103,7 @@ def test_erratum_3():
 
 
 def test_angles_agree_with_scipy():
-    rng = np.random.default_rng(4)
-    xyz = rng.uniform([-180.0, -89.0, -180.0], [180.0, 89.0, 180.0], (1000, 3))
+    xyz = np.random.default_rng(4).uniform([-180.0, -89.0, -180.0], [180.0, 89.0, 180.0], (1000, 3))
     reference = Rotation.from_euler("ZYX", xyz[:, ::-1], degrees=True)
     T = pose.measure_pose_to_matrix(np.hstack([np.zeros_like(xyz), xyz]))
     np.testing.assert_allclose(T[:, :3, :3], reference.as_matrix(), atol=ROUNDING)

@@ -168,8 +168,7 @@ def check_launch(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) ->
 
 def check_interface(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:
     """The topic or service is one of the nodes'."""
-    name = command.split()[3].removeprefix("/")
-    assert f"| `{name}` |" in TOPICS
+    assert f"| `{command.split()[3].removeprefix('/')}` |" in TOPICS
 
 
 def skip(command: str, workshop: Workshop, patch: pytest.MonkeyPatch) -> None:

@@ -106,8 +106,7 @@ def test_payloads_come_at_the_node_s_period(data, result, tmp_path):
 
 def test_the_bag_stands_alone(data, result, tmp_path, panda):
     """Its joint states replayed once more give the same; nothing of a stamp is lost."""
-    file = write_replay(tmp_path / "results", data, result)
-    again = load_dataset(file, panda)
+    again = load_dataset(write_replay(tmp_path / "results", data, result), panda)
     np.testing.assert_array_equal(again.stamp_ns, data.stamp_ns)
     np.testing.assert_array_equal(again.tau, data.tau)
     assert again.names == NAMES

@@ -64,8 +64,7 @@ def test_summary_of_a_recording_with_a_payload(recording, tmp_path, replayed):
 def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, answer):
     """It comes with the package: neither a download nor rosbags is needed."""
     summary = answer("replay", "--example", "--output", tmp_path, "--bag-format", "none")
-    events = [(event["kind"], event["stamp"]) for event in summary["events"]]
-    pick, *contacts, release = events
+    pick, *contacts, release = ((event["kind"], event["stamp"]) for event in summary["events"])
     assert (pick[0], release[0]) == ("detected_pick", "detected_release")
     # The push lasts 0.7 s; its end may count as a contact, too.
     assert {kind for kind, _ in contacts} == {"detected_contact"}
@@ -77,8 +76,7 @@ def test_the_example_has_a_pick_a_push_and_a_release(tmp_path, answer):
 
 
 def test_smooth_adds_the_payloads_of_the_whole_recording(drawn, recording, tmp_path, capsys):
-    words = ["replay", str(recording), "--output", str(tmp_path), "--smooth", "--bag-format", "none"]
-    assert main(words) == 0
+    assert main(["replay", str(recording), "--output", str(tmp_path), "--smooth", "--bag-format", "none"]) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if "smoothed" in line)
     for word in ("0.00", "6.00", "kg", "mm"):
         assert word in row

@@ -34,8 +34,7 @@ def test_a_motion_comes_back_from_its_file(motion, file):
 
 @pytest.mark.parametrize("step", [0.0, -0.01])
 def test_times_that_do_not_increase_are_refused(step, motion, tmp_path):
-    states = motion(np.linspace(0.0, 4.0, 401))
-    backward = write_motion(step * np.arange(401), states, tmp_path / "motion.csv")
+    backward = write_motion(step * np.arange(401), motion(np.linspace(0.0, 4.0, 401)), tmp_path / "motion.csv")
     with pytest.raises(DataError, match=r"motion\.csv: expected one period .* uneven times"):
         read_motion(backward)
 

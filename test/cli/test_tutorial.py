@@ -53,8 +53,7 @@ def test_the_page_goes_all_the_way():
 
 
 def test_the_files_that_the_page_promises_are_there(folder):
-    names = ["motion.csv", "motion.yaml", "motion.png", "identification/prediction_1.png"]
-    for name in names:
+    for name in ("motion.csv", "motion.yaml", "motion.png", "identification/prediction_1.png"):
         assert (folder / name).is_file(), name
 
 

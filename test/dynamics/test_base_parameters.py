@@ -56,10 +56,8 @@ def assert_minimal_and_complete(robot: pdr.RobotModel) -> BaseParameters:
 
 
 def test_panda_has_43(robot):
-    base = assert_minimal_and_complete(robot)
-    assert len(base) == 43
-    last_link = stacked(robot)[:, -10:]
-    assert rank(last_link) == 10  # all ten parameters of a payload have an effect
+    assert len(assert_minimal_and_complete(robot)) == 43
+    assert rank(stacked(robot)[:, -10:]) == 10  # all ten parameters of a payload have an effect
 
 
 def test_panda_s_closed_forms(panda):
@@ -74,8 +72,7 @@ def test_panda_s_closed_forms(panda):
 
 def test_gravity_across_the_first_joint_shows_two_more(panda):
     """Theorem 3: mX1 and mY1 have no effect only where gravity is along joint 1, as it is on a table."""
-    tilted = replace(panda, gravity=np.array([0.0, 9.81, 0.0]))
-    base = assert_minimal_and_complete(tilted)
+    base = assert_minimal_and_complete(replace(panda, gravity=np.array([0.0, 9.81, 0.0])))
     assert len(base) == 45
     assert {"mX1", "mYR1"} <= set(base.names)
 

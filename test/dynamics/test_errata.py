@@ -42,8 +42,7 @@ def test_first_link_of_000_is_gaz_s_with_another_com_height(panda, ledezma):
 
 def test_last_link_of_000_carries_the_hand(panda, ledezma):
     """ERRATA 1, to the digit: the hand's CoM was attached without its -45 degrees, its inertia with them."""
-    inertia = HAND.transformed(HAND_TURN).inertia
-    attached = panda.with_payload(pdr.InertialParameters(HAND.mass, HAND.com, inertia))
+    attached = panda.with_payload(pdr.InertialParameters(HAND.mass, HAND.com, HAND.transformed(HAND_TURN).inertia))
     np.testing.assert_allclose(attached.links[6].vector, ledezma.links[6].vector, rtol=0.0, atol=ROUNDING)
 
 

@@ -156,8 +156,7 @@ def test_a_lost_connection_comes_back(tmp_path):
     with panda(HOST, tmp_path):
         stream = FrankaStream(FrankaConnection(HOST, "panda-python"), said.append)
         assert stream.next() is not None
-    lost = next(state for state in iter(stream.next, "never") if state is None)
-    assert lost is None
+    assert next(state for state in iter(stream.next, "never") if state is None) is None
     assert stream.problem.endswith("(libfranka: UDP receive: Timeout)")
     assert "connection is lost" in said[0]
     stream.next()
@@ -172,8 +171,7 @@ def test_a_lost_connection_comes_back(tmp_path):
 def test_stamps_follow_the_shortest_delay():
     """The first state comes 30 ms late; the clocks differ by 1000 s, and delays are 1 to 6 ms."""
     clock = RobotClock()
-    first = clock.at(10.0, 1010.030)
-    assert first == pytest.approx(1010.030)
+    assert clock.at(10.0, 1010.030) == pytest.approx(1010.030)
     stamps = [clock.at(t := 10.0 + 1e-3 * k, 1000.0 + t + 0.001 * (1 + k % 6)) for k in range(1, 60_000)]
     assert stamps[-1] == pytest.approx(1000.0 + t + 0.001, abs=1e-9)
     steps = [after - before for before, after in itertools.pairwise(stamps)]

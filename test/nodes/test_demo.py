@@ -2,6 +2,7 @@
 """`panda-dynamics demo`: the whole chain, as a user starts it."""
 
 import json
+import math
 import sys
 
 import pytest
@@ -67,8 +68,7 @@ def test_the_payload_is_found(summary):
     """Of a plant with errors like a real arm's: mass within 60 g and CoM within 20 mm two seconds after the pick."""
     after = next(event for event in summary["events"] if event["kind"] == "picked")
     assert after["mass_after_2s"] == pytest.approx(MASS, abs=0.06)
-    off = sum((got - true) ** 2 for got, true in zip(after["com_after_2s"], COM, strict=True)) ** 0.5
-    assert off < 0.02
+    assert math.dist(after["com_after_2s"], COM) < 0.02
     assert summary["payload"]["mass"] == pytest.approx(MASS, abs=0.06)
 
 

@@ -52,8 +52,7 @@ def test_a_notebook_shows_results_in_a_line(panda):
     result = replay(data, panda)
     assert repr(data).startswith("JointDataset(4800 samples of 7 joints over 24.0 s, 200 Hz, 0 left out, '")
     assert repr(result).startswith(f"Replay(4800 samples over 24.0 s, payload: {result.last.mass:.3f} ± ")
-    many = replace(result, events=result.events * 50)
-    assert len(repr(many)) < 400
+    assert len(repr(replace(result, events=result.events * 50))) < 400
 
 
 def test_a_touch_that_two_detectors_notice_is_one_event(panda):
@@ -75,8 +74,7 @@ def test_a_contact_is_on_its_link_while_it_lasts(panda):
     tau[pushed, :4] += 20.0
     result = replay(JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "made up"), panda)
     assert not result.touched_link[motion.stamp < 2.0].any()
-    while_pushed = result.touched_link[(motion.stamp > 2.1) & (motion.stamp < 2.4)]
-    assert (while_pushed == 4).all()
+    assert (result.touched_link[(motion.stamp > 2.1) & (motion.stamp < 2.4)] == 4).all()
     # The push disturbs the payload estimate, whose torques are expected: it recovers within a second.
     assert not result.touched_link[motion.stamp > 3.4].any()
 

@@ -69,8 +69,7 @@ def test_pseudo_inertia_is_the_second_moment_of_homogeneous_points(masses, point
 )
 def test_triangle_inequality_is_the_boundary(ixx, physical):
     """Principal moments (Ixx, 1, 2): a rod or plate at Ixx = 1 and 3, with the tolerance of printed tables."""
-    body = InertialParameters(1.0, np.zeros(3), np.diag((ixx, 1.0, 2.0)))
-    assert body.is_physical() is physical
+    assert InertialParameters(1.0, np.zeros(3), np.diag((ixx, 1.0, 2.0))).is_physical() is physical
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,7 @@ def test_noise_is_the_most_likely_one(arm):
 
 def test_where_nothing_was_learnt_there_is_the_prior(arm, panda):
     robot, q, dq, _ = arm
-    far = q + 3.0
-    mean, std = residual_torques(robot, far, dq)
+    mean, std = residual_torques(robot, q + 3.0, dq)
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_allclose(std, np.broadcast_to(panda.residual.std, std.shape), rtol=1e-12)
 
@@ -152,8 +151,7 @@ def test_a_file_of_something_else_is_refused(saved):
     whole = path.read_bytes()
     with np.load(path) as content:
         arrays = dict(content)
-    harmful = arrays | {"points": np.array([{"a": 1}], dtype=object)}
-    np.savez(path, **harmful)  # a pickle, which would run code
+    np.savez(path, **arrays | {"points": np.array([{"a": 1}], dtype=object)})  # a pickle, which would run code
     with pytest.raises(RobotDescriptionError, match=r"mine\.residual\.npz"):
         pdr.load_robot(saved)
     np.savez_compressed(path, **arrays | {"points": np.zeros((1000, 1000))})  # larger once unpacked

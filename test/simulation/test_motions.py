@@ -105,8 +105,7 @@ ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
     [(motion_search.READY, None), (ONTO_TABLE, "table"), (ONTO_BASE, "base"), (ONTO_UPPER_ARM, "upper arm")],
 )
 def test_the_obstacle_is_named(posture, found):
-    robot = pdr.load_robot("panda")
-    assert obstacle(robot, np.stack([motion_search.READY, posture])) == found
+    assert obstacle(ROBOT, np.stack([motion_search.READY, posture])) == found
 
 
 @pytest.mark.parametrize(
@@ -146,8 +145,7 @@ def test_the_motion_keeps_its_bounds(weighing):
 
 def test_pauses_are_approached_from_both_sides(weighing):
     """Each posture of a pause but the turn's and the end's comes twice, with the velocity before it reversed."""
-    middles = [begin + 0.5 * length for begin, length in weighing.pauses]
-    q, dq, _ = weighing(middles)
+    q, dq, _ = weighing([begin + 0.5 * length for begin, length in weighing.pauses])
     np.testing.assert_allclose(dq, 0.0, atol=1e-12)
     for there, back in ((0, 4), (1, 3)):
         np.testing.assert_allclose(q[there], q[back], atol=1e-9)

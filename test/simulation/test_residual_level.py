@@ -36,8 +36,7 @@ def test_the_real_log_has_the_level_that_the_robot_states(panda, panda_1khz_log)
     """The measure itself, on the real arm."""
     log = np.loadtxt(panda_1khz_log, delimiter=",", skiprows=1)
     stamp = np.arange(0.0, log[-1, 0], 1e-3)  # the log's stamps jitter
-    columns = np.column_stack([np.interp(stamp, log[:, 0], column) for column in log.T[1:]])
-    q, dq, tau = np.split(columns, 3, axis=1)
+    q, dq, tau = np.split(np.column_stack([np.interp(stamp, log[:, 0], each) for each in log.T[1:]]), 3, axis=1)
     report = measure_residual(panda, JointDataset(stamp, q, dq, tau, panda.joint_names, "the log"))
     # The level is that of the whole 21 s log, of which these 7.6 s are the first third: 10 .. 25 % off.
     np.testing.assert_allclose(report.rms, panda.residual.std, rtol=0.25)
