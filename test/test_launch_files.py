@@ -138,6 +138,7 @@ def test_a_live_robot_may_use_other_topics_parameters_and_namespaces(prefix, tmp
         ("dynamics", {"rviz": "true"}, "rviz2 is not installed"),
         ("dynamics", {"mounting": "upside down"}, "mounting: expected numbers such as 0 0 1.57, got 'upside down'"),
         ("dynamics", {"rviz": "true", "log_level": "warn"}, "expected base_frame, its fixed frame"),
+        ("dynamics", {"one_process": "true", "payload_topic": "/mine"}, "payload_topic: expected one_process:=false"),
         ("demo", {"seed": "1.5"}, "seed: expected an integer, got '1.5'"),
         ("replay", {"bag": "/nowhere.mcap", "rate": "fast"}, "rate: expected a number, got 'fast'"),
     ],

@@ -32,17 +32,18 @@ EXACT = 1e-12
 
 
 class Controlled:
-    """A `dynamics` node and the controller, on joint states of this test."""
+    """A `dynamics` node and the controller of an arm on a wall, on joint states of this test."""
 
-    def __init__(self, probe: Probe, nodes: Nodes, robot: pdr.RobotModel, folder: Path) -> None:
-        self.probe, self.robot, self.script = probe, robot, Script(robot, 2.0, PAYLOAD)
-        nodes.start("dynamics")
+    def __init__(self, probe: Probe, nodes: Nodes, folder: Path) -> None:
+        self.probe, self.robot = probe, pdr.load_robot("panda", mounting=(1.5, 0.0, 0.0))
+        self.script = Script(self.robot, 2.0, PAYLOAD)
+        nodes.start("dynamics", mounting=[1.5, 0.0, 0.0])
         self.states: Publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
         self.payload = probe.node.create_publisher(
             InertiaStamped, f"{nodes.namespace}/payload_estimator/payload", LATCHED
         )
         command = [sys.executable, str(FILE), "--ros-args", "-r", f"__ns:={nodes.namespace}"]
-        command += ["-p", "robot_adds_gravity:=false"]
+        command += ["-p", "robot_adds_gravity:=false", "-p", "mounting:=[1.5, 0.0, 0.0]"]
         self.log = folder / "controller.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -77,8 +78,8 @@ class Controlled:
 
 
 @pytest.fixture(scope="module")
-def controlled(probe, nodes, panda, tmp_path_factory):
-    controlled = Controlled(probe, nodes, panda, tmp_path_factory.mktemp("controller"))
+def controlled(probe, nodes, tmp_path_factory):
+    controlled = Controlled(probe, nodes, tmp_path_factory.mktemp("controller"))
     try:
         yield controlled
     finally:

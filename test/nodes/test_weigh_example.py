@@ -109,13 +109,15 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
         assert not example.running
         return str(response.message)
 
-    assert answer() == "no joint states have come"
+    assert answer() == "no joint states have come for 0.5 s"
     example.on_sample(joint_state(np.array(READY) + 0.1 * np.eye(7)[2]))
     assert "joint 3 is 0.100 rad away" in answer()
     example.on_sample(joint_state(np.array(READY), dq=0.1))
     assert answer() == "the arm moves"
     example.on_sample(joint_state(np.array(READY)))
     assert answer() == "no controller listens on /weigh_on_robot/joint_trajectory"
+    example.arrived -= 1.0
+    assert answer() == "no joint states have come for 0.5 s"
 
 
 def test_a_trajectory_message_is_read_by_joint_names(module, plan):
