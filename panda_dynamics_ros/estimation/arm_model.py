@@ -125,7 +125,7 @@ class ArmErrors:
 
     offset: (n,), N m. friction: (n,), share of the published dry friction, or N m where none is published.
     viscous: (n,), N m s/rad. soft: (n,), share. rotor_inertia: (n,), kg m^2.
-    tilt: (2,), rad, about x and y. delay: (1,), s, of the torque signal. common_gain: (1,), share, of all torques.
+    tilt: (2,), rad, to `robot.horizontal`. delay: (1,), s, of the torques. common_gain: (1,), share, of all torques.
     """
 
     offset: FloatArray
@@ -216,7 +216,7 @@ class ErrorColumns:
 def _leaning(robot: RobotDescription, axis: int) -> FloatArray:
     """The table of an arm whose gravity is what one sigma of tilt adds to it."""
     table, size = robot.table.copy(), float(np.linalg.norm(robot.gravity))
-    table[robot.n + 2, TRANSLATION : TRANSLATION + 3] = TILT * size * np.eye(3)[axis]
+    table[robot.n + 2, TRANSLATION : TRANSLATION + 3] = TILT * size * robot.horizontal[axis]
     return table
 
 

@@ -72,9 +72,9 @@ class Identification:
 
     @property
     def tilt(self) -> FloatArray:
-        """Angles (2,) by which gravity leans to the base's x and y, rad."""
+        """Angles (2,) by which gravity leans to the base's two horizontal axes, x and y of an upright arm, rad."""
         gravity = self.robot.gravity
-        return np.arcsin(gravity[:2] / max(float(np.linalg.norm(gravity)), 1e-9))
+        return np.arcsin(self.prior.horizontal @ gravity / max(float(np.linalg.norm(gravity)), 1e-9))
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the identified arm to a .yaml file for `load_robot`, and return the path.
@@ -102,7 +102,7 @@ def identified_robot(prior: RobotModel, x: FloatArray, residual: ResidualModel) 
     changes = dict(zip(regression.FRICTION_TERMS, x[place].reshape(prior.n, -1).T, strict=True))
     stribeck = changes["stribeck"] != 0.0
     size = float(np.linalg.norm(prior.gravity))
-    leaning = prior.gravity + size * np.append(x[place.stop :], 0.0)
+    leaning = prior.gravity + size * x[place.stop :] @ prior.horizontal
     return replace(
         prior,
         name=f"{prior.name.removesuffix(' (identified)')} (identified)",

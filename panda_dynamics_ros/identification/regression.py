@@ -63,7 +63,7 @@ class LinearModel:
     def columns(self, rows: Rows = ALL) -> Iterator[FloatArray]:
         """[A b] (K, n, p + 1) of the chosen rows, part by part; A has the columns of links, friction and tilt."""
         chosen, prior = np.arange(len(self.b))[rows], self.prior
-        leaning = [replace(prior, gravity=np.linalg.norm(prior.gravity) * axis) for axis in np.eye(3)[:TILT]]
+        leaning = [replace(prior, gravity=np.linalg.norm(prior.gravity) * axis) for axis in prior.horizontal]
         for first in range(0, len(chosen), AT_ONCE):
             part = chosen[first : first + AT_ONCE]
             q, dq, ddq, s = (getattr(self.samples, name)[part] for name in ("q", "dq", "ddq", "s"))

@@ -165,6 +165,11 @@ class RobotDescription:
         last = self.links[-1] + payload.transformed(self.last_joint_frame(frame))
         return replace(self, links=(*self.links[:-1], last))
 
+    @property
+    def horizontal(self) -> FloatArray:
+        """(2, 3): of the base's axes those about which it may lean, all but the one that is nearest to gravity."""
+        return np.delete(np.eye(3), int(np.argmax(np.abs(self.gravity))), axis=0)
+
     def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:
         """The arm with its base turned, as on a wall or a ceiling, or under another gravity.
 

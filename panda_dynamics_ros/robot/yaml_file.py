@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, fields, replace
@@ -119,6 +120,11 @@ class _PlainLoader(yaml.SafeLoader):
         if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
             raise yaml.YAMLError(f"a number of more than {LONGEST_NUMBER} characters")
         return node
+
+
+# PyYAML takes 1e-3, which is a number since YAML 1.2, for a word.
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+0123456789"))
 
 
 def read_yaml(path: Path) -> Any:

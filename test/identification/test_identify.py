@@ -47,6 +47,9 @@ def test_a_tilted_base_is_found(panda, rng):
     fit = pdr.identify(record(leaning, 40.0, rng, scale=0.1), robot=panda)
     # 0.03 N m of disturbance on the 60 N m that a whole tilt would give; the bodies take the rest.
     assert fit.tilt == pytest.approx([0.006, -0.004], abs=0.0025)
+    wall = panda.mounted((1.5708, 0.0, 0.0))
+    fit = pdr.identify(record(wall.mounted((0.0, 0.0, 0.006)), 40.0, rng, scale=0.1), robot=wall)
+    assert np.abs(fit.tilt).max() == pytest.approx(0.006, abs=0.0025)
     floating = replace(panda, gravity=np.zeros(3))
     assert pdr.identify(record(floating, 15.0, rng), robot=floating).tilt.tolist() == [0.0, 0.0]
 
