@@ -20,6 +20,7 @@ from panda_dynamics_ros.nodes.launching import (
     arm_parameters,
     description,
     given,
+    is_on,
     package_node,
     share,
     value_of,
@@ -37,7 +38,7 @@ ARGUMENTS = [
 
 
 def start(context):
-    simulated = value_of(context, "simulated") == "true"
+    simulated = is_on(context, "simulated")
     topic = value_of(context, "trajectory_topic") or "simulated_panda/joint_trajectory"
     if not Path(value_of(context, "trajectory")).expanduser().is_file():
         raise RuntimeError("trajectory: expected a file of `panda-dynamics weigh --plan`, got none; run that first")

@@ -188,7 +188,7 @@ def test_a_node_that_was_killed_goes_on_with_its_payload(prefix):
 
 def test_both_nodes_run_in_one_process(prefix):
     pytest.importorskip("mujoco", reason="the simulated Panda needs MuJoCo")
-    given = {"one_process": "true", "namespace": "one", "end_effector": "hand", "arm_prefix": "left"}
+    given = {"one_process": "True", "namespace": "one", "end_effector": "hand", "arm_prefix": "left"}
     with launched(prefix, installed(prefix, "demo"), **given) as demo:
         demo.until(r"one\.panda_dynamics\]: listening to joints left_panda_joint1")
         demo.until(r"one\.payload_estimator\]: detected a pick")

@@ -394,7 +394,7 @@ class PayloadEstimator:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
         else:  # stamps begin anew, as where a recording is played in a loop
             self._clock.restart()
-            self._found_at, since = -math.inf, -math.inf if gap <= 0.0 else stamp  # nobody knows how long ago that was
+            self._found_at, since = -math.inf, -math.inf if gap < 0.0 else stamp  # nobody knows how long ago that was
             if self._last is not None:
                 self._last.onset = stamp
         is_slow = math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED

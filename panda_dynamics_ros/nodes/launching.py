@@ -31,7 +31,7 @@ from panda_dynamics_ros.nodes.runner import CANNOT_START
 from panda_dynamics_ros.robot.description import EFFORT_KINDS
 
 PACKAGE = "panda_dynamics_ros"
-SWITCH = ["true", "false"]
+SWITCH = ["true", "false", "True", "False"]  # Python's words are common in launch files
 EXPECTED = {list: "numbers such as 0 0 1.57", float: "a number", int: "an integer", bool: "true or false"}
 RESPAWN_DELAY = 1.0  # s
 JOINT_STATES = "joint_states", "franka/joint_states"  # of the nodes, and of `franka_state`
@@ -83,6 +83,11 @@ def description(
 def value_of(context: LaunchContext, name: str) -> str:
     """The value of a launch argument."""
     return str(LaunchConfiguration(name).perform(context))
+
+
+def is_on(context: LaunchContext, name: str) -> bool:
+    """Whether a launch argument, one of `SWITCH`, is true."""
+    return value_of(context, name).lower() == "true"
 
 
 def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -149,13 +154,13 @@ def estimators(context: LaunchContext) -> list[Action]:
     shared = arm_parameters(context) | given(context, {"effort": str, "base_frame": str, "use_sim_time": bool})
     payload = given(context, {"payload_topic": str})
     options, resume = dict[str, Any](), dict[str, str]()
-    if value_of(context, "respawn") == "true":
+    if is_on(context, "respawn"):
         options = {"respawn": True, "respawn_delay": RESPAWN_DELAY}
         # Of this launch alone: there is nothing in it at the first start. At a shutdown nodes still write to it.
         folder = tempfile.mkdtemp(prefix="panda_payload_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         resume = {"resume_path": f"{folder}/payload.yaml"}
-    if value_of(context, "one_process") == "true":
+    if is_on(context, "one_process"):
         if payload:
             raise RuntimeError("payload_topic: expected one_process:=false, since suite has no such topic")
         nodes = [package_node(context, "suite", None, {**shared, **resume}, **options)]
@@ -169,8 +174,8 @@ def estimators(context: LaunchContext) -> list[Action]:
 
 def source_parameters(context: LaunchContext) -> dict[str, Any]:
     """Parameters of a source of joint states: whether it publishes /clock, and for how many nodes it waits."""
-    clock = {"clock": True} if value_of(context, "use_sim_time") == "true" else {}
-    return clock | {"wait_for_subscribers": 1 if value_of(context, "one_process") == "true" else 2}
+    clock = {"clock": True} if is_on(context, "use_sim_time") else {}
+    return clock | {"wait_for_subscribers": 1 if is_on(context, "one_process") else 2}
 
 
 def end_if_refused(event: ProcessExited, context: LaunchContext) -> None:
@@ -185,7 +190,7 @@ def _rviz(context: LaunchContext, node: Node) -> list[Action]:
 
     Raises RuntimeError: it is not installed, or no node would say the frame.
     """
-    if value_of(context, "rviz") != "true":
+    if not is_on(context, "rviz"):
         return []
     if not has_resource("packages", "rviz2"):
         raise RuntimeError("rviz:=true: rviz2 is not installed (apt install ros-<distribution>-rviz2)")

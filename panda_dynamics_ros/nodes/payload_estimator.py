@@ -154,17 +154,20 @@ class PayloadEstimatorNode(Node):
                 self._stamp = samples[k].header_stamp
             if not is_due or not np.isfinite(estimate.covariance).all():
                 continue
-            stamp, frame = samples[k].header_stamp, self.samples.flange_frame
-            self._payload.publish(conversions.inertia_message(stamp, frame, estimate.payload))
-            if self._covariance.get_subscription_count():
-                self._covariance.publish(conversions.matrix_message(estimate.covariance))
-            if self._image.get_subscription_count():
-                self._image.publish(conversions.matrix_image(stamp, frame, estimate.covariance))
+            self._send(samples[k].header_stamp, estimate)
             if (event := estimate.event) is not None:
                 self._last_change, self._change_count = event, self._change_count + 1
                 carried = f"{estimate.mass:.2f} +/- {estimate.mass_margin:.2f} kg are carried"
                 self.get_logger().info(f"detected a {event.kind} at {event.stamp:.3f} s; {carried}")
                 self._diagnose()
+
+    def _send(self, stamp: Time, estimate: PayloadEstimate) -> None:
+        frame = self.samples.flange_frame
+        self._payload.publish(conversions.inertia_message(stamp, frame, estimate.payload))
+        if self._covariance.get_subscription_count():
+            self._covariance.publish(conversions.matrix_message(estimate.covariance))
+        if self._image.get_subscription_count():
+            self._image.publish(conversions.matrix_image(stamp, frame, estimate.covariance))
 
     def _publish_offsets(self) -> None:
         if self._stamp is not None:
@@ -217,12 +220,19 @@ class PayloadEstimatorNode(Node):
 
     def _reset(self, _: Trigger.Request) -> tuple[bool, str]:
         self._estimator.reset()
+        self._send_anew()
         return True, "the payload is unknown again, and nothing is tared"
 
     def _tare(self, _: Trigger.Request) -> tuple[bool, str]:
         mass = self._estimator.raw_mass
         self._estimator.tare()
+        self._send_anew()
         return True, f"{mass:.3f} kg count as no payload from now on"
+
+    def _send_anew(self) -> None:
+        """Publish the estimate that a service has changed: the next sample may be long in coming."""
+        if self._stamp is not None:
+            self._send(self._stamp, self._estimator.estimate)
 
     def _set_enabled(self, request: SetBool.Request) -> tuple[bool, str]:
         self.set_parameters([Parameter("enabled", value=bool(request.data))])

@@ -79,13 +79,15 @@ def feed(
         probe.until(lambda last=burst[-1]: answered(last), "an answer to a sample")  # type: ignore[misc]
 
 
-def greet(probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object]) -> None:
-    """The sample, long before EPOCH, until its answers are heard: a node finds its subscribers one by one.
+def greet(
+    probe: Probe, publisher: Any, message: JointState, heard: Callable[[], object], begin: int = -20_000_000_000
+) -> None:
+    """The sample, by `begin` ns from EPOCH, until its answers are heard: a node finds its subscribers one by one.
 
     Its stamp is that of the last one sent.
     """
     for attempt in range(round(PATIENCE / 0.05)):
-        message.header.stamp = stamp_of(-20_000_000_000 + attempt * 4_000_000)
+        message.header.stamp = stamp_of(begin + attempt * 1000)
         publisher.publish(message)
         probe.spin(0.05)
         if heard():
@@ -108,9 +110,9 @@ class PayloadStream:
         self.publisher = probe.publisher(JointState, f"{nodes.namespace}/joint_states")
         self.payloads: list[InertiaStamped] = probe.listen(InertiaStamped, f"{self.node}/payload", LATCHED)
 
-    def greet(self, script: Script) -> None:
+    def greet(self, script: Script, *begin: int) -> None:
         """Make sure that payloads are heard."""
-        greet(self._probe, self.publisher, script.message(0), lambda: self.payloads)
+        greet(self._probe, self.publisher, script.message(0), lambda: self.payloads, *begin)
 
     def feed(self, script: Script, start: int, stop: int, names: Sequence[str] = ARM) -> None:
         """The script's samples [start, stop), each taken in."""
