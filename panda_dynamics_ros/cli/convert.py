@@ -2,6 +2,7 @@
 """`panda-dynamics convert`: a log of another program as a rosbag2."""
 
 import argparse
+import warnings
 from pathlib import Path
 
 from panda_dynamics_ros import checks
@@ -30,6 +31,8 @@ def run(args: argparse.Namespace) -> None:
     checks.not_an_input(args.output, [args.log], "DIR")
     robot = options.load_arm(args)
     data = load_dataset(args.log, robot, columns=args.columns)
+    if data.tau_ext is not None:
+        warnings.warn(f"{args.log}: joint states have no external torques: they are left out", stacklevel=2)
     # A table has no names of joints, and no stamps to the nanosecond; a bag has both.
     names = robot.joint_names if data.recorded_ns is None else data.names
     columns = zip(data.stamp.tolist(), data.q, data.dq, data.tau, data.stamp_ns.tolist(), strict=True)

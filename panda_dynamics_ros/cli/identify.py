@@ -33,6 +33,8 @@ OPTIONS = [
 def run(args: argparse.Namespace) -> None:
     if args.output.suffix not in (".yaml", ".yml"):
         raise ArgumentError(f"--output: expected a name that ends in .yaml, got {str(args.output)!r}")
+    if len({Path(path).absolute() for path in args.data}) < len(args.data):
+        raise ArgumentError(f"DATA: expected each recording once, got {' '.join(args.data)}")
     if not args.force:  # problems are then the error that ends the command
         warnings.simplefilter("ignore", ImplausibleRecordingWarning)
     prior = options.load_arm(args)

@@ -29,6 +29,7 @@ MISTAKES = [
     ("excite --table-height nan", "table_height: expected"),
     ("export --output .", ".: expected a file to replace, got none"),
     ("identify log.csv --output mine.txt", "--output: expected a name that ends in .yaml"),
+    ("identify log.csv ./log.csv --output mine.yaml", "DATA: expected each recording once, got log.csv ./log.csv"),
     ("inertia --q 1 2", "--q: expected shape (7,), got (2,)"),
     ("inertia --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero"),
     ("inertia pandas", "robot: expected one of fr3, panda, panda_ledezma or a path to"),

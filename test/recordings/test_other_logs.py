@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of other programs, in their own columns and units: each gives the same samples."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -253,9 +254,12 @@ def test_a_few_samples_of_wrong_units_that_pass_are_no_recording(time, speed, wo
         load_dataset(path, "panda")
 
 
-def test_convert_writes_a_recording(tmp_path, capsys, answer):
+def test_convert_writes_a_recording(tmp_path, capsys):
     words = ["convert", str(libfranka(tmp_path)), str(tmp_path / "bag")]
-    assert answer(*words)["samples"] == COUNT
+    assert main([*words, "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["samples"] == COUNT
+    assert "no external torques" in said.err
     data = load_dataset(tmp_path / "bag", "panda")
     assert_read(data)
     assert data.names[0] == "panda_joint1"
