@@ -43,8 +43,8 @@ def limited(wanted: Torques, before: Torques, step: float) -> Torques:
 class GravityCompensation(Node):
     """Sends gravity (unless the robot adds it itself), Coriolis and payload torques.
 
-    While they are stale it sends what holds the arm still. Torques of one sample belong together: a
-    gravity torque waits for the Coriolis torque with its stamp.
+    While these are stale it sends what holds the arm still. Torques of one sample belong together: a gravity torque
+    waits for the Coriolis torque with its stamp.
     """
 
     def __init__(self) -> None:

@@ -273,7 +273,8 @@ class Change:
     kind: "pick", "release", "shift" or "contact".
     age, rise: s since its onset, and in which it comes on steadily.
     reach: s since the earlier of two onsets: its own, and that of the best change of the other kind.
-    state: the filter's state with the jump included, and the payload before it as the last ten entries.
+    state: the filter's state with the jump included, and the payload before it as the last ten entries; of a contact,
+        the state before it, but for its force, and with the covariance of a jump.
     """
 
     kind: str

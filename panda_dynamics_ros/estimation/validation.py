@@ -3,7 +3,8 @@
 
 Samples beyond the arm's limits are refused, and those that jump farther than it can move or accelerate: one of them
 would disturb a filter for seconds. A stream that continues from another place (a recording that was cut, a second
-controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other.
+controller) is accepted again after `PERSISTENCE` samples, and `FAULT` s, that agree with each other. Samples that come
+late are left out; if this lasts for more than `FAULT` s, a clock was set back. Both start the filters anew.
 
 Over windows of at least `WINDOW` samples and some motion the displacement D = q(end) - q(start) is compared with
 V = integral of dq dt. Stamps in milliseconds, velocities in degrees, of opposite sign, of other joints or missing make
@@ -154,7 +155,7 @@ class SampleGate:
             (LIMIT_FACTOR * v, v / STOP_TIME, tau / STEP_TIME),
         ])  # fmt: skip
         self.stamp, self.last = -math.inf, np.full((3, n), math.nan)
-        self.agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
+        self._agreeing: list[tuple[float, FloatArray]] = []  # stamps and samples that were refused, one like the other
 
     def check(self, stamp: float, q: FloatArray, dq: FloatArray, tau: FloatArray) -> None:
         """Accept a sample: stamp in s; q, dq, tau (n,), finite, in rad, rad/s and N m.
@@ -169,7 +170,12 @@ class SampleGate:
 
     def go_on(self, stamp: float) -> None:
         """Compare later samples with `last`, which is of `stamp` (s)."""
-        self.stamp, self.agreeing = stamp, []
+        self.stamp, self._agreeing = stamp, []
+
+    @property
+    def goes_on_elsewhere(self) -> bool:
+        """Whether a sample that is accepted now is the last of `PERSISTENCE` that agree on another place of the arm."""
+        return len(self._agreeing) >= PERSISTENCE - 1
 
     def examine(self, stamp: float, sample: FloatArray, torques_step: bool = True) -> None:
         """Raise what `check` raises; and of a torque that changes by more than a payload can, unless it may."""
@@ -179,14 +185,14 @@ class SampleGate:
         dt = stamp - self.stamp
         which = beyond(sample, self.last, self.most, abs(dt))
         if which < 2 and dt > 0.0:
-            before, like = self.agreeing[-1] if self.agreeing else (stamp, sample)
+            before, like = self._agreeing[-1] if self._agreeing else (stamp, sample)
             if stamp > before and beyond(sample, like, self.most, stamp - before) < 2:
-                self.agreeing = []
-            self.agreeing.append((stamp, sample))
-            del self.agreeing[1:-PERSISTENCE]  # of a stamp that stands still there may be any number
-            if len(self.agreeing) < PERSISTENCE or stamp - self.agreeing[0][0] < FAULT:
+                self._agreeing = []
+            self._agreeing.append((stamp, sample))
+            del self._agreeing[1:-PERSISTENCE]  # of a stamp that stands still there may be any number
+            if len(self._agreeing) < PERSISTENCE or stamp - self._agreeing[0][0] < FAULT:
                 raise self._refusal(which, sample, dt)
-        self.agreeing = []
+        self._agreeing = []
         if which == 2 and not torques_step:
             raise self._refusal(which, sample, abs(dt))
 
@@ -306,7 +312,7 @@ class SampleValidator:
             if count:
                 k += count
                 self._before = float(steps[k - 1])
-                if len(gate.agreeing) >= PERSISTENCE - 1:  # the stream goes on from another place
+                if gate.goes_on_elsewhere:
                     steps[k - count], self.counts.gaps = 0.0, self.counts.gaps + 1
                 gate.go_on(float(stamp[k - 1]))
                 if complete:
@@ -326,7 +332,7 @@ class SampleValidator:
         gate, counts = self._gate, self.counts
         dt = stamp - gate.stamp
         if self._late[0] != gate.stamp:
-            self._late = gate.stamp, stamp  # of the first sample since the last that was used
+            self._late = gate.stamp, stamp  # stamps of the last sample that was used, and of the first since then
         if -self._max_gap <= dt <= 0.0 and not stamp - self._late[1] > FAULT:  # else a clock was set back
             counts.duplicate += dt == 0.0
             counts.backward += dt < 0.0
@@ -334,7 +340,7 @@ class SampleValidator:
         if repeats(sample, gate.last):
             counts.frozen += 1
             return -1.0
-        elsewhere = len(gate.agreeing) >= PERSISTENCE - 1
+        elsewhere = gate.goes_on_elsewhere  # which `examine` forgets
         try:
             gate.examine(stamp, sample, torques_step=False)
         except SampleError as error:

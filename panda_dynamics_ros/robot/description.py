@@ -167,7 +167,7 @@ class RobotDescription:
 
     @property
     def horizontal(self) -> FloatArray:
-        """(2, 3): of the base's axes those about which it may lean, all but the one that is nearest to gravity."""
+        """(2, 3): the base's two axes that are nearest to horizontal. If the base is tilted, gravity leans to them."""
         return np.delete(np.eye(3), int(np.argmax(np.abs(self.gravity))), axis=0)
 
     def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:

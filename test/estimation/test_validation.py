@@ -160,7 +160,7 @@ def test_a_stamp_that_stands_still_fills_no_memory(panda, samples):
     """A jump that no arm makes, again and again under one stamp, as a driver repeats a message."""
     gate, (stamp, q, dq, tau) = SampleGate(panda), samples[0]
     assert refused(gate, [samples[0], *[(stamp + 0.01, q + 0.4, dq, tau)] * 100]) == ["", *["position jump"] * 100]
-    assert len(gate.agreeing) <= validation.PERSISTENCE + 1
+    assert len(gate._agreeing) <= validation.PERSISTENCE + 1
 
 
 def test_velocities_of_another_robot_are_refused(panda, samples):
