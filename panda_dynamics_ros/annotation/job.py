@@ -26,6 +26,7 @@ from panda_dynamics_ros.untrusted import import_optional
 
 ENDINGS = (*STORAGES, *TABLES)
 METADATA = "metadata.yaml"
+SUMMARY = "summary.json"  # in a folder that `replay` has written
 SAVING_S = 60.0  # between two savings of the table: a run that is killed loses no more
 PATIENCE_WITH_SCHEDULER = "20s"
 
@@ -201,14 +202,16 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """The recordings at `paths`, in order of their names, each once, by the path that led to it first.
 
-    paths: files; folders, which are searched to the bottom; and globs. A folder with a metadata.yaml is one
-        recording. Any other file that ends like a recording is one of its own.
+    paths: files; folders, which are searched to the bottom, but for what `replay` has written there; and globs. A
+        folder with a metadata.yaml is one recording. Any other file that ends like a recording is one of its own.
     Raises ArgumentError: there is nothing at a path.
     """
     found: dict[Path, Source] = {}
     for path in map(str, paths):
         tops = [Path(path)] if Path(path).exists() else [Path(each) for each in glob.glob(path, recursive=True)]  # noqa: PTH207
         files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
+        replays = {file.parent for file in files if file.name == "payload.csv" and file.with_name(SUMMARY).exists()}
+        files = {file for file in files if replays.difference([Path(path)]).isdisjoint(file.parents)}
         sources = {Path(source.path).absolute(): source for source in _sources(files)}
         if not sources:
             raise ArgumentError(f"PATHS: expected recordings ({', '.join(ENDINGS)}) at {path}, got none")

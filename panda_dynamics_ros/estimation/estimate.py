@@ -196,7 +196,7 @@ def _check_payload(covariance: FloatArray, name: str, mean: FloatArray, mean_nam
     checks.covariance(covariance, len(mean), name)
     _check_range(mean[:PARAMETERS], -100.0, 100.0, mean_name)
     # A mass to 0.1 mg and an inertia to 1e-7 kg m^2 are beyond any arm.
-    _check_range(np.linalg.eigvalsh(covariance[:PARAMETERS, :PARAMETERS]), 1e-14, 1e4, name)
+    _check_range(np.linalg.eigvalsh(covariance[:PARAMETERS, :PARAMETERS]), 1e-14, 1e6, name)
 
 
 def _check_range(values: NDArray[np.floating], least: float, most: float, name: str) -> None:

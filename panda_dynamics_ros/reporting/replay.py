@@ -173,8 +173,10 @@ class Follower:
         is_decided = event is not None and load is not None and event.onset <= load.stamp
         if event is not None and event.kind == CONTACT:
             self._touches.append(Event(event.stamp, CONTACT, event.onset))
-            if is_decided:  # what was a load was a push
-                self._changes.pop()
+            if is_decided or (self._changes and event.onset == self._changes[-1].onset):  # what had come was a push
+                withdrawn = self._changes.pop()
+                if self._payloads and self._payloads[-1].end == withdrawn.onset:  # one payload all the time
+                    self._begin = self._payloads.pop().start
         elif event is not None and event.kind == PICK and is_decided:  # it was a weight
             self._changes[-1] = replace(self._changes[-1], kind=PICK)
         elif event is not None:

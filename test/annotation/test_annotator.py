@@ -151,6 +151,15 @@ def test_folders_are_searched_and_bags_kept_together(tmp_path):
     assert names(tmp_path / "bag" / "x_1.mcap", top=tmp_path) == ["bag/x_1.mcap"], "what was named"
 
 
+def test_what_replay_has_written_is_no_recording(tmp_path):
+    touch(tmp_path / "a.mcap", *(tmp_path / "replay_output" / name for name in ("summary.json", "payload.csv")))
+    touch(*(tmp_path / "replay_output" / "results" / name for name in ("metadata.yaml", "results.mcap")))
+    for path in (tmp_path, tmp_path / "**" / "*"):
+        assert names(path, top=tmp_path) == ["a.mcap"]
+    named = names(tmp_path / "replay_output", top=tmp_path)
+    assert "replay_output/results" in named, "what was named"
+
+
 def test_a_recording_that_is_named_in_two_ways_is_one(tmp_path, monkeypatch):
     touch(tmp_path / "data" / "a.mcap")
     monkeypatch.chdir(tmp_path)

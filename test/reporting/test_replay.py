@@ -67,6 +67,15 @@ def test_a_touch_that_two_detectors_notice_is_one_event(panda):
     assert result.last is result.payloads[1].estimate
 
 
+def test_a_pick_that_is_withdrawn_is_in_no_list(panda):
+    """With `max_mass` at half of the example's 1 kg: the pick is in doubt, and taken for a push in the end."""
+    result = replay(load_dataset(EXAMPLE, panda), panda, max_mass=0.5)
+    assert any(estimate.event and estimate.event.kind == "pick" for estimate in result.estimates)
+    assert {event.kind for event in result.events} == {"contact"}
+    assert len(result.payloads) == 1 and not result.last.is_carried
+    assert result.problem.startswith("the torques are those of 1.0"), "not a hand from the start"
+
+
 def test_a_contact_is_on_its_link_while_it_lasts(panda):
     """20 N m on joint 4, far beyond any threshold, as a force on link 4 or 5 makes it with what it does further in."""
     motion = sinusoids(4.0, rate=500.0)
