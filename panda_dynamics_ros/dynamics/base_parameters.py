@@ -81,8 +81,9 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     tolerance = checks.number(tolerance, "tolerance", minimum=0.0, maximum=0.1)
     n, placements = robot.n, robot.placements.copy()
     # Columns mix masses, lengths and squared lengths: in units of the arm's own, their scales are alike.
-    length = float(np.linalg.norm(placements[1:, :3, 3], axis=-1).max(initial=0.0)) or 1.0
-    placements[:, :3, 3] /= length
+    _, *lengths = norms = np.linalg.norm(placements[:, :3, 3], axis=-1)
+    length = longest if (longest := max(lengths, default=0.0)) > tolerance * norms.max() else 1.0  # axes that all meet
+    placements[1:, :3, 3] /= length  # where the first joint is has no effect
     strength = float(np.linalg.norm(robot.gravity)) or 1.0
     scaled = replace(robot, placements=placements, gravity=robot.gravity / strength)
     q, dq, ddq = np.random.default_rng(0).uniform(-np.pi, np.pi, (3, _STATES, n))

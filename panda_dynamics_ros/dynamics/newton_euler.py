@@ -206,7 +206,7 @@ def link_side_torques(robot: RobotDescription, q: ArrayLike, effort: ArrayLike) 
         return robot.motor_constants * effort
     if robot.effort == WITHOUT_GRAVITY:
         return effort + gravity_torques(robot, q)
-    return effort
+    return effort.copy()
 
 
 def link_side_sample(

@@ -127,12 +127,12 @@ class InertialParameters:
 
         The smallest second moment about the centre of mass may be negative by `tolerance` times the
         largest: published tables are rounded (Ledezma and Haddadin's, document 000, has four decimals), and link 2 of
-        Gaz et al. lies on the boundary of the cone.
+        Gaz et al. lies on the boundary of the cone. A point mass may be one of a micrometre: its moments are rounding.
         """
         (smallest, _, largest), _ = second_moments(self.inertia)
         if self.mass <= 0.0:
             return self.mass == 0.0 and not self.inertia.any()
-        return bool(smallest >= -tolerance * abs(largest))
+        return bool(smallest >= -tolerance * abs(largest) - 1e-12 * self.mass)
 
     def transformed(self, T_a_b: ArrayLike) -> InertialParameters:
         """The same body, given in frame b, expressed in frame a.

@@ -248,16 +248,16 @@ def search(
 def obstacle(robot: RobotDescription, q: FloatArray, table_height: float = 0.0) -> str | None:
     """The first of table, base and upper arm to which the postures q (N, n) come too near; None if none.
 
-    The arm is represented by elbow (joint 4), wrist (the last joint but one), flange, and the tip of a tool on it; the
-    base by the segment from its origin to the shoulder (joint 2), the upper arm by that from shoulder to elbow. Of an
-    arm of fewer than six joints, only flange and tool are checked, against the table (m, base axes).
+    The arm is represented by elbow (the last joint but three), wrist (the last but one), flange, and the tip of a tool
+    on it; the base by the segment from its origin to the shoulder (joint 2), the upper arm by that from shoulder to
+    elbow. Of an arm of fewer than six joints, only flange and tool are checked, against the table (m, base axes).
     """
     T_flange = pose(robot, q, "flange")
     flange = T_flange[:, :3, 3]
     tool = flange + TOOL * T_flange[:, :3, 2]
     heights, near = [(flange, FLANGE_HEIGHT), (tool, TOOL_HEIGHT)], []
     if robot.n >= 6:
-        frames = ("joint2", "joint4", f"joint{robot.n - 1}")
+        frames = ("joint2", f"joint{robot.n - 3}", f"joint{robot.n - 1}")
         shoulder, elbow, wrist = (pose(robot, q, frame)[:, :3, 3] for frame in frames)
         heights += [(elbow, LINK_HEIGHT), (wrist, LINK_HEIGHT)]
         for point, least in ((wrist, WRIST_FROM_BASE), (flange, FROM_BASE), (tool, FROM_BASE)):

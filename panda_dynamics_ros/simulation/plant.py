@@ -72,7 +72,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
     Raises ArgumentError: the mass is negative, or the inertia has a negative principal moment.
     """
     moments, R = np.linalg.eigh(body.inertia)
-    if body.mass < 0.0 or moments[0] < 0.0:
+    if body.mass < 0.0 or moments[0] < -1e-12 * (body.mass + moments[2]):  # of a rod it is rounding
         got = f"{body.mass:g} kg, {moments.tolist()} kg m^2"
         raise ArgumentError(f"{name}: expected mass and principal moments >= 0, got {got}")
     R[:, 2] *= np.sign(np.linalg.det(R))
@@ -80,7 +80,7 @@ def write_body(model: Any, name: str, body: InertialParameters) -> None:
     model.body_mass[index] = body.mass
     model.body_ipos[index] = body.com
     model.body_iquat[index] = _quaternion(R)
-    model.body_inertia[index] = moments
+    model.body_inertia[index] = np.maximum(moments, 0.0)
     model.body_sameframe[index] = 0  # the inertial frame is its own, never taken for the body's
     mujoco.mj_setConst(model, mujoco.MjData(model))  # what MuJoCo derives from masses
 

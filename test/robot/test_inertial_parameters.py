@@ -86,6 +86,14 @@ def test_what_is_physical(mass, inertia, physical):
     assert InertialParameters(mass, np.zeros(3), inertia).is_physical() is physical
 
 
+def test_point_masses_are_physical(rng):
+    """Their second moments are rounding, of either sign, once they are given about another point."""
+    for mass, *com in np.column_stack((rng.uniform(0.01, 5.0, 100), rng.normal(scale=0.2, size=(100, 3)))):
+        point = InertialParameters(mass, com, np.zeros((3, 3)))
+        assert InertialParameters.from_vector(point.vector).is_physical()
+        assert (point + point).is_physical()
+
+
 def test_fields_cannot_be_changed(rng):
     com, inertia = np.array([0.1, 0.2, 0.3]), np.eye(3)
     body = InertialParameters(1.0, com, inertia)

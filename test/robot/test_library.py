@@ -3,6 +3,7 @@
 the real Panda that it was identified on. RobotModel as data: what a description must hold, its end effector."""
 
 import dataclasses
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,9 @@ def test_nothing_of_a_robot_can_be_changed(panda):
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0.0
+    copied = pickle.loads(pickle.dumps(panda))  # as for another process
+    assert not copied.gravity.flags.writeable and not copied.table.flags.writeable
+    np.testing.assert_array_equal(copied.table, panda.table)
 
 
 def test_end_effector_moves_the_ee_frame_alone(panda, rng):

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arms import chain, random_body
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.identification.problems import regressor_condition
+from panda_dynamics_ros.robot.yaml_file import modified_dh
 from panda_dynamics_ros.simulation import motion_search
 from panda_dynamics_ros.simulation.motion_search import duration as duration_of
 from panda_dynamics_ros.simulation.motion_search import exciting_motion, obstacle, periodic_motion, weighing_motion
@@ -106,6 +108,15 @@ ONTO_UPPER_ARM = np.array([-0.5, -0.3, -1.0, -0.8, 0.2, 0.0, -0.5])
 )
 def test_the_obstacle_is_named(posture, found):
     assert obstacle(ROBOT, np.stack([motion_search.READY, posture])) == found
+
+
+def test_an_arm_of_six_joints_has_its_elbow_at_joint_3():
+    """Universal Robots' UR5, which reaches forward: its joint 4 is in the wrist, at most 0.2 m from the flange."""
+    a, d = (0.0, 0.0, -0.425, -0.3922, 0.0, 0.0), (0.0892, 0.0, 0.0, 0.1091, 0.0946, 0.0823)  # m, modified DH
+    alpha = 0.5 * np.pi * np.array([0.0, 1.0, 0.0, 0.0, 1.0, -1.0])
+    placements = np.array([modified_dh(*row, 0.0) for row in zip(a, d, alpha, strict=True)])
+    ur5 = chain(placements, (False,) * 6, (random_body(np.random.default_rng(0)),) * 6)
+    assert obstacle(ur5, 0.5 * np.pi * np.array([[0.0, -1.0, 1.0, -1.0, -1.0, 0.0]])) is None
 
 
 @pytest.mark.parametrize(
