@@ -69,14 +69,11 @@ class JointDataset:
             raise ArgumentError(f"stamp: expected strictly increasing times (N,), got shape {stamp.shape}")
         rows = (len(stamp), len(self.names))
         checks.freeze(self, {"stamp": stamp.shape, "q": rows, "dq": rows, "tau": rows})
-        if self.tau_ext is not None:
-            if self.tau_ext.shape != self.tau.shape:
-                raise ArgumentError(f"tau_ext: expected shape {self.tau.shape}, got {self.tau_ext.shape}")
-            object.__setattr__(self, "tau_ext", checks.read_only(self.tau_ext))
-        if self.recorded_ns is not None:
-            if self.recorded_ns.shape != stamp.shape:
-                raise ArgumentError(f"recorded_ns: expected shape {stamp.shape}, got {self.recorded_ns.shape}")
-            object.__setattr__(self, "recorded_ns", checks.read_only(self.recorded_ns, np.int64))
+        for name, shape, kind in (("tau_ext", rows, np.float64), ("recorded_ns", stamp.shape, np.int64)):
+            if (given := getattr(self, name)) is not None:
+                if given.shape != shape:
+                    raise ArgumentError(f"{name}: expected shape {shape}, got {given.shape}")
+                object.__setattr__(self, name, checks.read_only(given, kind))
 
     @property
     def stamp_ns(self) -> NDArray[np.int64]:
