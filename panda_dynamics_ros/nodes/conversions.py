@@ -53,7 +53,7 @@ def joint_trajectory(message: Any, names: Sequence[str]) -> JointTrajectory:
     order = [list(message.joint_names).index(name) for name in names]
     if any(len(getattr(point, field)) != len(names) for point in message.points for field in POINT):
         raise ArgumentError(f"points: expected {len(names)} {', '.join(POINT)} each, got fewer or more")
-    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+    times = [seconds(point.time_from_start) for point in message.points]
     states = [np.array([getattr(point, field) for point in message.points]).reshape(-1, len(names)) for field in POINT]
     return JointTrajectory(np.array(times), *(state[:, order] for state in states))
 

@@ -27,16 +27,6 @@ BURST = 20  # states that are waited for in one go
 BODIES = "load", "end_effector"
 
 
-def declared(node: Node) -> tuple[str, str, str, str]:
-    """Declare the node's parameters; returns robot_ip, binding, robot, arm_prefix."""
-    return (
-        fixed(node, "robot_ip", "", "Address or host name of the robot."),
-        fixed(node, "binding", AUTO, f"Python binding of libfranka: {', '.join(BINDINGS)}; auto: those installed."),
-        fixed(node, "robot", "", "The arm whose joint names are published; empty: panda or fr3, as connected."),
-        fixed(node, "arm_prefix", "", "Prefix of the joint names.").rstrip("_"),
-    )
-
-
 class FrankaStateNode(Node):
     """Publishes the states of a robot, and each second in diagnostics how it is.
 
@@ -47,7 +37,12 @@ class FrankaStateNode(Node):
     def __init__(self, stream: FrankaStream | None = None, joint_names: Sequence[str] = ()) -> None:
         super().__init__("franka_state")
         if stream is None:
-            host, binding, robot, prefix = declared(self)
+            host = fixed(self, "robot_ip", "", "Address or host name of the robot.")
+            words = f"Python binding of libfranka: {', '.join(BINDINGS)}; auto: those installed."
+            binding = fixed(self, "binding", AUTO, words)
+            words = "The arm whose joint names are published; empty: panda or fr3, as connected."
+            robot = fixed(self, "robot", "", words)
+            prefix = fixed(self, "arm_prefix", "", "Prefix of the joint names.").rstrip("_")
             connection = FrankaConnection(host, binding)
             names = load_robot(robot or connection.robot).joint_names
             joint_names = [f"{prefix}_{name}" for name in names] if prefix else names
