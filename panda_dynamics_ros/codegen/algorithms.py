@@ -88,7 +88,7 @@ def link_wrench(link: Body, motion: Motion) -> tuple[Vector, Vector]:
 def mass_matrix(arm: Arm) -> list[list[Scalar]]:
     """M, symmetric: M[i][j] and M[j][i] are the same expression."""
     M: list[list[Scalar]] = [[0.0] * len(arm.joints) for _ in arm.joints]
-    body = Body(0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    body = Body(0.0, ZERO, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for j in range(len(arm.joints) - 1, -1, -1):
         link = arm.links[j]
         xx, xy, xz, yy, yz, zz = (a + b for a, b in zip(link.inertia, body.inertia, strict=True))

@@ -113,10 +113,8 @@ def plausible(prior: RobotModel, data: JointDataset) -> JointDataset:
     Raises ArgumentError: gravity is not in the efforts of the arm's kind.
     """
     if prior.effort == WITHOUT_GRAVITY:
-        got = (
-            f"effort {prior.effort}: the torques of a model that the driver has subtracted do not identify another one"
-        )
-        raise ArgumentError(f"robot: expected an arm whose effort has gravity in it, got {got}")
+        why = "the torques of a model that the driver has subtracted do not identify another one"
+        raise ArgumentError(f"robot: expected an arm whose effort has gravity in it, got effort {prior.effort}: {why}")
     if len(data.names) != prior.n:
         raise DataError(f"{data.source}: expected the {prior.n} joints of {prior.name}, got {len(data.names)}")
     largest = float(np.abs(data.q).max())
