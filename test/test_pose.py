@@ -162,13 +162,3 @@ def test_other_formats_refuse_wrong_shapes():
         pose.to_column_major(np.zeros((4, 4)))
     with pytest.raises(ValueError, match="translation: expected a leading shape"):
         pose.pose_to_matrix(np.zeros((2, 3)), np.ones((3, 4)))
-
-
-def test_one_rotation_gives_the_same_quaternion_as_among_many(rng):
-    """Two ways of computing; also where w and others of its entries are zero."""
-    quat = rng.normal(size=(200, 4))
-    quat[:40, 3] = quat[:20, 0] = quat[:10, 1] = 0.0
-    R = pose.quaternion_to_matrix(quat)
-    np.testing.assert_allclose(
-        [pose.matrix_to_quaternion(each) for each in R], pose.matrix_to_quaternion(R), atol=1e-15
-    )
