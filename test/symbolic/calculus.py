@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
-from panda_dynamics_ros.symbolic import ScrewChain, adjoint, exp_twist, rigid, skew
+from panda_dynamics_ros.symbolic import ScrewChain, exp_twist, rigid, skew
 
 Array = NDArray[Any]
 
@@ -59,11 +59,6 @@ def inverse_transform(T_a_b: Array) -> Array:
     """T_b_a (4, 4) = [[R^T, -R^T p], [0, 1]] of a rigid transform."""
     R = T_a_b[:3, :3]
     return rigid(R.T, -R.T @ T_a_b[:3, 3])
-
-
-def adjoint_inverse(T_a_b: Array) -> Array:
-    """Ad(T)^-1 (6, 6): AdjointInverseMatrix."""
-    return adjoint(inverse_transform(T_a_b))
 
 
 def com_shift(T_base_joint: Array, com: ArrayLike) -> Array:
