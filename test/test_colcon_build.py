@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from bag_files import samples
+from launched import NODES
 from ros_domain import isolated
 from waiting import FIRST_START, ran
 
@@ -18,8 +19,7 @@ from panda_dynamics_ros.recordings import write_joint_states
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "panda_dynamics_ros"
-NODES = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player"}
-EXECUTABLES = NODES | {"panda-dynamics"}
+EXECUTABLES = {*NODES, "panda-dynamics"}
 
 pytest.importorskip("colcon_ros", reason="colcon is not installed (extra colcon)")
 

@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, parse
 
 import pytest
+from launched import NODES
 from waiting import ran
 
 import panda_dynamics_ros
@@ -104,8 +105,7 @@ def test_a_node_computes_with_one_thread():
 
 def test_entry_points_resolve(arguments):
     scripts = dict(entry.split(" = ") for entry in arguments["entry_points"]["console_scripts"])
-    nodes = {"dynamics", "payload_estimator", "suite", "franka_state", "simulated_panda", "bag_player"}
-    assert set(scripts) == {*nodes, "panda-dynamics"}
+    assert set(scripts) == {*NODES, "panda-dynamics"}
     for target in scripts.values():
         module, _, function = target.partition(":")
         file = ROOT / Path(*module.split("."))
