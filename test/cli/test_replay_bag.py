@@ -16,7 +16,7 @@ from panda_dynamics_ros import JointDataset, load_dataset, pose
 from panda_dynamics_ros.cli import replay_bag as topics
 from panda_dynamics_ros.cli.replay_bag import TOPICS, write_replay
 from panda_dynamics_ros.reporting.replay import replay
-from panda_dynamics_ros.robot.stamps import to_seconds
+from panda_dynamics_ros.robot.stamps import nanoseconds, to_seconds
 
 START = 1_700_000_000_000_000_333  # ns, which a double cannot hold
 NAMES = tuple(f"fer_joint{i + 1}" for i in range(7))
@@ -51,10 +51,6 @@ def read(folder: Path) -> tuple[dict[str, list[Any]], dict[str, list[int]], set[
     return messages, times, {name for name, qos in offers.items() if qos.durability == QosDurability.TRANSIENT_LOCAL}
 
 
-def stamp(message: Any) -> int:
-    return int(message.header.stamp.sec) * 10**9 + int(message.header.stamp.nanosec)
-
-
 def test_the_bag_holds_what_was_computed(data, result, tmp_path, monkeypatch):
     monkeypatch.setattr(topics, "BLOCK", 400)  # three blocks and a rest
     write_replay(tmp_path / "results", data, result)
@@ -67,7 +63,7 @@ def test_the_bag_holds_what_was_computed(data, result, tmp_path, monkeypatch):
         got = messages[f"/panda_dynamics/{name}"]
         np.testing.assert_array_equal([message.effort for message in got], getattr(result, name))
         assert {tuple(message.name) for message in got} == {NAMES}
-        assert [stamp(message) for message in got] == data.stamp_ns.tolist()
+        assert [nanoseconds(message.header.stamp) for message in got] == data.stamp_ns.tolist()
     felt = [message.wrench for message in messages["/panda_dynamics/contact_wrench"]]
     np.testing.assert_array_equal(
         [[w.force.x, w.force.z, w.torque.y] for w in felt], result.contact_wrench[:, [0, 2, 4]]
@@ -91,7 +87,7 @@ def test_payloads_come_at_the_node_s_period(data, result, tmp_path):
     payloads = messages["/payload_estimator/payload"]
     assert len(payloads) == len(messages["/payload_estimator/payload_covariance"]) == len(result.published)
     assert 70 <= len(payloads) <= 76  # 1.5 s with steps of 20 ms, now and then 21 or 22
-    assert [stamp(message) for message in payloads] == times["/payload_estimator/payload"]
+    assert [nanoseconds(message.header.stamp) for message in payloads] == times["/payload_estimator/payload"]
     assert times["/payload_estimator/payload"] == data.stamp_ns[result.published].tolist()
     last, estimate = payloads[-1], result.estimates[-1]
     i = last.inertia

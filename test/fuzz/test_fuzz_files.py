@@ -117,9 +117,8 @@ def test_a_mutated_file_is_read_or_refused(kind, readers, tmp_path):
             kept.write_bytes(content)
             crashes.append(f"{kept}: {outcome:.300}")
 
-    tried = try_examples(
-        mutations(original), attempt, few=5 if kind in ("replay", "mjcf") else 10
-    )  # these take a second
+    few = 5 if kind in ("replay", "mjcf") else 10  # these take a second
+    tried = try_examples(mutations(original), attempt, few)
     assert tried > 3
     assert not crashes, f"{len(crashes)} of {tried}:\n" + "\n".join(crashes[:10])
 
