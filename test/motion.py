@@ -70,9 +70,13 @@ def sinusoids_at(stamp: FloatArray) -> Motion:
 
 def sinusoids_paced(stamp: FloatArray, pace: FloatArray) -> Motion:
     """The same, slowed down to a pace (N,) of 0 to 1 at equally spaced times (N,): at 0 the arm rests."""
-    along = sinusoids_at(stamp[1] * np.cumsum(pace))
-    pace, rise = pace[:, None], np.gradient(pace, stamp)[:, None]
-    return Motion(stamp, along.q, along.dq * pace, along.ddq * pace**2 + along.dq * rise)
+    return sinusoids_by_clock(stamp, stamp[1] * np.cumsum(pace), pace, np.gradient(pace, stamp))
+
+
+def sinusoids_by_clock(stamp: FloatArray, phase: FloatArray, pace: FloatArray, rise: FloatArray) -> Motion:
+    """The same by a clock (N,), whose derivatives are `pace` and `rise`."""
+    along, pace = sinusoids_at(phase), pace[:, None]
+    return Motion(stamp, along.q, along.dq * pace, along.ddq * pace**2 + along.dq * rise[:, None])
 
 
 def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | None = None) -> FloatArray:

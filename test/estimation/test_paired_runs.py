@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log
-from motion import PAYLOAD, Motion, coloured, sinusoids, sinusoids_at, torques
+from motion import PAYLOAD, Motion, coloured, sinusoids, sinusoids_by_clock, sinusoids_paced, torques
 from scipy import signal
 
 import panda_dynamics_ros as pdr
@@ -79,17 +79,11 @@ def test_runs_are_aligned_by_posture_not_by_clock():
     w = 2.0 * np.pi / 5.0
     phase = stamp - 0.5 + 0.05 * np.sin(w * stamp)
     rate, change = 1.0 + 0.05 * w * np.cos(w * stamp), -0.05 * w * w * np.sin(w * stamp)
-    slower = slowed(stamp, phase, rate, change)
+    slower = sinusoids_by_clock(stamp, phase, rate, change)
     result = pdr.weigh_paired_runs(ROBOT, [run("B", PAYLOAD, motion=slower, begin=60.0)], [run("A", seed=1)])
     error, deviations = errors(result.estimate, PAYLOAD)
     assert np.abs(error[0]) < 15.0
     assert np.abs(deviations).max() < 4.0
-
-
-def slowed(stamp: FloatArray, phase: FloatArray, rate: FloatArray, change: FloatArray) -> Motion:
-    """The sinusoids by a clock `phase`, whose derivatives are rate and change."""
-    there, rate = sinusoids_at(phase), rate[:, None]
-    return Motion(stamp, there.q, there.dq * rate, there.ddq * rate**2 + there.dq * change[:, None])
 
 
 def test_order_abba_cancels_a_drift():
@@ -132,7 +126,7 @@ def _with_pauses() -> Motion:
     for middle in (4.0, 9.0, 14.0):
         away = np.clip((np.abs(stamp - middle) - 0.7) / 0.8, 0.0, 1.0)
         rate *= away * away * (3.0 - 2.0 * away)
-    return slowed(stamp, np.cumsum(rate) / 200.0, rate, np.gradient(rate, 1.0 / 200.0))
+    return sinusoids_paced(stamp, rate)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import some
-from motion import PAYLOAD, REST, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
+from motion import PAYLOAD, REST, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import PayloadEstimator
@@ -109,9 +109,7 @@ def test_torques_that_creep_while_the_arm_stands_are_no_payload(panda):
     """Up to 0.3 N m of each joint in 150 s, as sensors and friction do: the kilogram that is held stays one."""
     stamp, rng = np.arange(0.0, 170.0, 0.01), np.random.default_rng(2)
     rate = np.clip(np.maximum((8.0 - stamp) / 0.5, (stamp - 160.0) / 0.5), 0.0, 1.0)
-    along = sinusoids_at(0.01 * np.cumsum(rate))  # the motion is slowed down to a rest, and goes on
-    ddq = along.ddq * rate[:, None] ** 2 + along.dq * np.gradient(rate, stamp)[:, None]
-    motion = replace(along, stamp=stamp, dq=along.dq * rate[:, None], ddq=ddq)
+    motion = sinusoids_paced(stamp, rate)  # it is slowed down to a rest, and goes on
     creep = np.outer(1.0 - np.exp(-np.clip(stamp - 8.0, 0.0, None) / 60.0), rng.uniform(-0.3, 0.3, 7))
     noise = 0.05 * rng.standard_normal(creep.shape)
     _, estimates = followed(panda, motion, carried(panda, motion, 3.0) + creep + noise)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from conftest import some
-from motion import PAYLOAD, Motion, carried, coloured, followed, kinds, sinusoids, sinusoids_at, torques
+from motion import PAYLOAD, Motion, carried, coloured, followed, kinds, sinusoids, sinusoids_by_clock, torques
 
 from panda_dynamics_ros import InertialParameters
 from panda_dynamics_ros.checks import FloatArray
@@ -124,10 +124,9 @@ def test_what_is_put_down_during_a_push_is_gone_after_it(panda, seed):
 def test_what_is_handed_over_during_a_touch_is_weighed(panda, seed):
     """A hand is on a standing arm while an object comes; it explains any torque, so that the interval holds both."""
     t, stop = np.arange(0.0, 10.0, 0.005), 4.0
-    way = sinusoids_at(np.where(t < stop, t - 0.5 * np.maximum(t - stop + 1.0, 0.0) ** 2, stop - 0.5))
-    speed = np.clip(stop - t, 0.0, 1.0)[:, None]  # of the way: it slows down within a second
-    slows = ((t > stop - 1.0) & (t < stop))[:, None]
-    motion = Motion(t, way.q, way.dq * speed, way.ddq * speed**2 - way.dq * slows)
+    way = np.where(t < stop, t - 0.5 * np.maximum(t - stop + 1.0, 0.0) ** 2, stop - 0.5)
+    slows = (t > stop - 1.0) & (t < stop)  # within a second
+    motion = sinusoids_by_clock(t, way, np.clip(stop - t, 0.0, 1.0), np.where(slows, -1.0, 0.0))
     touched = np.clip(np.minimum(t - 5.0, 6.6 - t) / 0.05, 0.0, 1.0)[:, None]
     share = np.clip((t - 6.0) / 0.5, 0.0, 1.0)[:, None]
     tau = (1.0 - share) * torques(panda, motion) + share * torques(panda, motion, PAYLOAD)
