@@ -139,6 +139,11 @@ def followed(
     return monitor.payload_estimator, [estimate for _, estimate, _ in found.estimates]
 
 
+def fed(estimator: PayloadEstimator, samples: Motion | JointDataset, tau: FloatArray) -> list[PayloadEstimate]:
+    """What an estimator says to one sample after the other."""
+    return [estimator.update(*each) for each in zip(samples.stamp, samples.q, samples.dq, tau, strict=True)]
+
+
 def kinds(estimates: list[PayloadEstimate]) -> list[str]:
     """Of the events."""
     return [estimate.event.kind for estimate in estimates if estimate.event]

@@ -6,7 +6,7 @@ from math import erfc
 import numpy as np
 import pytest
 from conftest import some
-from motion import coloured, sinusoids, torques
+from motion import coloured, fed, kinds, sinusoids, torques
 from scipy.stats import multivariate_normal
 
 from panda_dynamics_ros import InertialParameters
@@ -85,8 +85,8 @@ def test_log_bayes_factors_are_those_of_gaussians(rng):
             for t in hypotheses.TOUCHES
             for k in range(5, 5 + N)
         ]
-        for each, kinds in zip(found[slot, :2], (of_payload, of_touch), strict=True):
-            assert each == pytest.approx(np.logaddexp.reduce(kinds) - np.log(len(kinds)), rel=1e-9)
+        for each, ratios in zip(found[slot, :2], (of_payload, of_touch), strict=True):
+            assert each == pytest.approx(np.logaddexp.reduce(ratios) - np.log(len(ratios)), rel=1e-9)
         of_friction = log_ratio(L[slot, 4:, 4:], v[slot, 4:], np.diag(settled**2))
         assert found[slot, 2] == pytest.approx(of_friction, rel=1e-9)
     root = rng.normal(size=(N, N))
@@ -228,9 +228,7 @@ def test_a_burst_of_noise_is_no_event(panda, seed):
     tau = torques(panda, motion) + coloured(panda, motion.stamp, rng)
     # Within the step that validation takes for a fault, so that it is the evidence that decides.
     tau += burst * np.minimum(6.0 * panda.residual.std, 0.05 * panda.limits.effort) * rng.normal(size=tau.shape)
-    estimator = PayloadEstimator(panda)
-    for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True):
-        assert estimator.update(*sample).event is None
+    assert kinds(fed(PayloadEstimator(panda), motion, tau)) == []
 
 
 def test_what_is_not_noticed_are_the_light_picks(rng):
@@ -255,7 +253,7 @@ def test_a_pick_that_is_not_noticed_is_in_the_interval_later(panda, seed):
     estimator = PayloadEstimator(panda)
     variance = (0.005 * estimator.options.prior_std / 1.5) ** 2
     estimator.restore(PayloadMemory(np.zeros(10), np.diag(variance), np.zeros(10)))
-    estimates = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
-    assert all(estimate.event is None for estimate in estimates)
+    estimates = fed(estimator, motion, tau)
+    assert kinds(estimates) == []
     assert abs(estimator.raw_mass - payload.mass) < 2.5 * estimates[-1].std[0]
     assert estimates[-1].std[0] < 0.3

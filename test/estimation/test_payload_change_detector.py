@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import some
-from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
+from motion import PAYLOAD, carried, coloured, fed, followed, kinds, sinusoids, sinusoids_paced, standing, torques
 from scipy.ndimage import gaussian_filter1d
 
 from panda_dynamics_ros import InertialParameters, PayloadEstimator
@@ -68,8 +68,7 @@ def test_a_light_pick_counts_when_it_has_been_followed_for_its_time(panda, motio
         estimator = PayloadEstimator(panda)
         empty = np.diag((0.01 * estimator.options.prior_std / estimator.options.mass_std) ** 2)
         estimator.restore(PayloadMemory(np.zeros(10), empty, np.zeros(10)))
-        rows = zip(motion.stamp, motion.q, motion.dq, tau + noise, strict=True)
-        seen += kinds([estimator.update(*row) for row in rows]) == ["pick"]
+        seen += kinds(fed(estimator, motion, tau + noise)) == ["pick"]
     assert seen >= 12, "by the evidence of one moment alone it would be 9"
 
 
@@ -219,7 +218,7 @@ def test_in_a_loop_what_was_in_doubt_at_its_end_may_end_at_its_begin(panda):
     tau = (1.0 - share) * torques(panda, motion, more) + share * torques(panda, motion, PAYLOAD)
     tau += 0.02 * np.random.default_rng(0).standard_normal(tau.shape)
     estimator, first = followed(panda, motion, tau)
-    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    again = fed(estimator, motion, tau)
     assert (kinds(first), kinds(again)) == (["release"], ["load", "release"])
 
 
@@ -227,7 +226,7 @@ def test_in_a_loop_what_is_carried_at_its_begin_is_not_known_from_its_end(panda)
     motion = sinusoids(6.0, rate=200.0)
     tau = carried(panda, motion, 3.0, seed=0)
     estimator, _ = followed(panda, motion, tau)
-    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    again = fed(estimator, motion, tau)
     assert kinds(again) == ["release", "pick"]
     assert max(each.mass / each.std[0] for each in again if each.stamp < 2.9) < 3.0, "24 as for a known payload"
 
@@ -236,7 +235,7 @@ def test_in_a_loop_the_last_contact_is_not_the_first(panda):
     motion = sinusoids(6.0, rate=200.0)
     tau = torques(panda, motion) + push(panda, motion, 4, [0.0, 40.0, 40.0], 4.0, 4.3)
     estimator, first = followed(panda, motion, tau)
-    again = [estimator.update(*sample) for sample in zip(motion.stamp, motion.q, motion.dq, tau, strict=True)]
+    again = fed(estimator, motion, tau)
     assert kinds(first) == kinds(again) == ["contact"]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 from conftest import some
-from motion import PAYLOAD, coloured, sinusoids, standing, torques
+from motion import PAYLOAD, coloured, fed, kinds, sinusoids, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError, RobotModel, load_robot
 from panda_dynamics_ros.estimation import PayloadEstimate, PayloadEstimator
@@ -28,7 +28,7 @@ def feed(
     """Motion at 200 Hz with the residual that the robot's model expects; the estimate after each sample."""
     motion = sinusoids(duration, rate=200.0, start=start)
     tau = torques(robot, motion, payload) + coloured(robot, motion.stamp, np.random.default_rng(7))
-    return [estimator.update(motion.stamp[k], motion.q[k], motion.dq[k], tau[k]) for k in range(len(tau))]
+    return fed(estimator, motion, tau)
 
 
 def continued(robot: RobotModel, memory: PayloadMemory, arm: ArmMemory | None = None) -> PayloadEstimator:
@@ -110,7 +110,7 @@ def test_what_is_remembered_stays_as_it_was(tared, panda):
 
 def test_a_payload_that_was_put_down_meanwhile_is_noticed(tared, panda):
     estimates = feed(continued(panda, tared.memory), panda, TOOL, 100.0, 4.0)
-    assert "release" in {estimate.event.kind for estimate in estimates if estimate.event}
+    assert "release" in kinds(estimates)
     assert all(abs(estimate.mass) < 3.0 * estimate.std[0] for estimate in estimates), "nobody knows until it is seen"
 
 
@@ -278,9 +278,8 @@ def test_a_release_is_one_although_the_mass_was_believed_to_be_less(panda, belie
     estimator = PayloadEstimator(panda)
     estimator.restore(PayloadMemory(vector, np.diag((0.04 * np.maximum(np.abs(vector), 0.01)) ** 2), np.zeros(10)))
     tau = np.where((still.stamp < 3.0)[:, None], torques(panda, still, body), torques(panda, still))
-    estimates = [estimator.update(*sample) for sample in zip(still.stamp, still.q, still.dq, tau, strict=True)]
-    events = [estimate.event.kind for estimate in estimates if estimate.event]
-    assert events == (["load"] if believed == 1.3 else []) + ["release"]
+    estimates = fed(estimator, still, tau)
+    assert kinds(estimates) == (["load"] if believed == 1.3 else []) + ["release"]
     if believed == 1.3:
         assert estimates[500].mass == pytest.approx(2.0, abs=0.1), "2.5 s after the start"
     assert estimates[-1].mass < 0.05
