@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import some
-from motion import PAYLOAD, carried, coloured, sinusoids, torques
+from motion import carried, coloured, sinusoids, torques
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError
@@ -107,8 +107,7 @@ def recording(robot):
     """1 kg from 2 to 7 s, pushes at 4 and 5 s; and all that makes a sample an unusual one."""
     rng, motion = np.random.default_rng(4), sinusoids(9.0)
     t = motion.stamp[:, None]
-    tau = torques(robot, motion) + coloured(robot, motion.stamp, rng)
-    tau += ((t > 2.0) & (t < 7.0)) * (torques(robot, motion, PAYLOAD) - torques(robot, motion))
+    tau = carried(robot, motion, 2.0, 7.0) + coloured(robot, motion.stamp, rng)
     tau -= (((t > 4.0) & (t < 4.3)) | ((t > 5.0) & (t < 5.1))) * PUSH
     stamp, q, dq = motion.stamp + 2e-4 * rng.uniform(size=len(t)), motion.q, motion.dq.copy()
     stamp[3000], stamp[3100] = stamp[2999], stamp[3099] - 0.01  # repeats; steps back a little

@@ -42,16 +42,12 @@ def arm_of(kind: str) -> pdr.RobotModel:
     )
 
 
-def estimate_of(robot: pdr.RobotModel, recording: pdr.JointDataset, effort: FloatArray) -> pdr.PayloadEstimate:
-    return followed(robot, recording, effort)[0].estimate
-
-
 @pytest.mark.parametrize("kind", ["without_gravity", "actuator", "current"])
 def test_a_payload_is_found_in_efforts_of_each_kind(panda, recording, kind):
-    estimate = estimate_of(arm_of(kind), recording, efforts(kind, panda, recording))
+    estimate = followed(arm_of(kind), recording, efforts(kind, panda, recording))[0].estimate
     assert estimate.problem == ""
     assert estimate.mass == pytest.approx(PAYLOAD.mass, abs=MASS)
-    measured = estimate_of(panda, recording, recording.tau)
+    measured = followed(panda, recording, recording.tau)[0].estimate
     assert estimate.mass == pytest.approx(measured.mass, abs=0.01)  # rounding may choose another onset
     np.testing.assert_allclose(estimate.com, measured.com, atol=2e-3)
 
@@ -91,7 +87,7 @@ def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(
 )
 def test_an_effort_that_does_not_fit_is_named(panda, recording, said, is_really, words):
     effort = {"without_gravity": efforts("without_gravity", panda, recording), "current": recording.tau / 8.0}
-    assert words in estimate_of(arm_of(said), recording, effort.get(is_really, recording.tau)).problem
+    assert words in followed(arm_of(said), recording, effort.get(is_really, recording.tau))[0].estimate.problem
 
 
 @pytest.mark.parametrize(

@@ -22,15 +22,9 @@ def arm(panda):
     return motion, carried(panda, motion, np.inf, seed=5), carried(panda, motion, 0.0, seed=5)
 
 
-def after(robot, motion, tau, **options):
-    """The estimate after a motion."""
-    estimator, _ = followed(robot, motion, tau, **options)
-    return estimator.estimate, estimator
-
-
 @pytest.fixture(scope="module")
 def clean(panda, arm):
-    return after(panda, arm[0], arm[2])[0]
+    return followed(panda, arm[0], arm[2])[0].estimate
 
 
 @pytest.mark.parametrize(
@@ -39,7 +33,7 @@ def clean(panda, arm):
 )
 def test_a_healthy_arm_has_no_problem_unless_a_known_mass_contradicts_it(panda, arm, load, known, named):
     """An arm that carries nothing contradicts no known mass."""
-    problem = after(panda, arm[0], arm[1 + (load > 0.0)], known_mass=known)[0].problem
+    problem = followed(panda, arm[0], arm[1 + (load > 0.0)], known_mass=known)[0].estimate.problem
     assert ("contradicts known_mass = 2 kg" in problem) == bool(problem) == named
 
 
@@ -69,7 +63,7 @@ def test_what_weighs_as_much_as_a_hand_from_the_start_may_be_one(begin, end_effe
     """Unless one is declared."""
     robot, motion = pdr.load_robot("panda", end_effector=end_effector), sinusoids(SECONDS)
     body = pdr.InertialParameters(0.72, PAYLOAD.com, 0.72 * PAYLOAD.inertia)
-    estimate, _ = after(robot, motion, carried(robot, motion, begin, payload=body, seed=5))
+    estimate = followed(robot, motion, carried(robot, motion, begin, payload=body, seed=5))[0].estimate
     assert ("set end_effector to hand" in estimate.problem) == named
 
 
@@ -77,7 +71,7 @@ def test_what_weighs_as_much_as_a_hand_from_the_start_may_be_one(begin, end_effe
 def test_wrong_input_is_named(panda, name):
     change, words = (WRONG | REFUSED)[name][:2]
     wrong = change(recording(panda, SECONDS))
-    estimate, estimator = after(panda, wrong.motion, wrong.tau)
+    estimator, (*_, estimate) = followed(panda, wrong.motion, wrong.tau)
     assert words in estimate.problem
     if name == "degrees":
         assert estimator.counts.used < 0.05 * len(wrong.tau)
@@ -120,7 +114,7 @@ def test_a_shape_that_contradicts_the_torques_is_named(panda, shape, words):
     """Of 1 kg that is picked up, on an arm with the rotors' inertia and friction that its model lacks."""
     motion = sinusoids(6.5, 250.0)
     tau = carried(panda, motion, 2.5, seed=3) + 0.05 * motion.ddq + 0.5 * motion.dq
-    estimate, _ = after(panda, motion, tau, shape=shape)
+    estimate = followed(panda, motion, tau, shape=shape)[0].estimate
     assert words in estimate.problem
     assert bool(words) == bool(estimate.problem)
 
@@ -135,7 +129,7 @@ def test_a_gain_or_a_delay_of_all_torques_is_named(panda, gain, delay, words):
     motion = sinusoids(9.0, 250.0)
     tau = (1.0 + gain) * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(3))
     tau = np.column_stack([np.interp(motion.stamp - delay, motion.stamp, joint) for joint in tau.T])
-    estimate, estimator = after(panda, motion, tau)
+    estimator, (*_, estimate) = followed(panda, motion, tau)
     assert words in estimate.problem
     assert bool(words) == bool(estimate.problem)
     errors = estimator.arm_errors  # they are drawn to zero
@@ -146,7 +140,7 @@ def test_a_gain_or_a_delay_of_all_torques_is_named(panda, gain, delay, words):
 @pytest.mark.parametrize(("scale", "named"), [(3.3, True), (5.0, True), (2.9, False)])
 def test_a_payload_above_the_heaviest_is_named(panda, arm, scale, named):
     motion, unloaded, loaded = arm
-    estimate, _ = after(panda, motion, unloaded + scale * (loaded - unloaded))
+    estimate = followed(panda, motion, unloaded + scale * (loaded - unloaded))[0].estimate
     assert ("at most max_mass = 3 kg" in estimate.problem) == named
     assert abs(estimate.mass - scale) < 2.0 * estimate.std[0]  # 3 kg are published at most
 
@@ -159,7 +153,7 @@ def test_a_single_fault_is_left_out_and_counted(panda, arm, clean, field, joint,
     motion, _, tau = arm
     wrong = {"dq": motion.dq.copy(), "tau": tau.copy()}
     wrong[field][2000, joint] = value
-    estimate, estimator = after(panda, replace(motion, dq=wrong["dq"]), wrong["tau"])
+    estimator, (*_, estimate) = followed(panda, replace(motion, dq=wrong["dq"]), wrong["tau"])
     assert estimator.counts.implausible.total() == 1
     assert estimate.problem == ""
     # One sample of three thousand is missing: the filters take its neighbours as linear in between.
