@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poses and Jacobians of the arm's frames; mass, centre of mass and inertia of its links in the base frame."""
+"""Poses and Jacobians of the arm's frames, and of its links' centres of mass."""
 
 import numpy as np
 from numpy import zeros
