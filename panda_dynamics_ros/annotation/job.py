@@ -67,7 +67,7 @@ class Outcome:
 
 def cores() -> int:
     """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager
