@@ -27,8 +27,7 @@ from panda_dynamics_ros import __version__
 from panda_dynamics_ros.annotation.rows import RECORDING, Row, annotate
 from panda_dynamics_ros.dynamics.model import RobotModel, load_robot
 from panda_dynamics_ros.errors import PandaDynamicsError
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.yaml_file import write_robot
+from panda_dynamics_ros.robot import RobotDescription, write_robot
 from panda_dynamics_ros.untrusted import python_command
 from panda_dynamics_ros.warm_up import warm_up
 

@@ -24,8 +24,7 @@ OPTIONS = [
 
 
 def run(args: argparse.Namespace) -> None:
-    from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
-    from panda_dynamics_ros.recordings.dataset import load_dataset
+    from panda_dynamics_ros.recordings import JointStateSample, load_dataset, write_joint_states
     from panda_dynamics_ros.reporting.console import print_results, summary_rows
 
     checks.not_an_input(args.output, [args.log], "DIR")

@@ -16,8 +16,7 @@ from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.dynamics.model import load_robot
 from panda_dynamics_ros.errors import MissingDependencyError, PandaDynamicsError
-from panda_dynamics_ros.recordings.bag_writing import write_joint_states
-from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings import load_dataset, write_joint_states
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay import PayloadCurves, replay

@@ -7,7 +7,6 @@ from dataclasses import replace
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.cli import options
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.recordings.bags import JointStateSample
 from panda_dynamics_ros.reporting.console import print_results, progress_bar, summary_rows
 from panda_dynamics_ros.robot.description import MEASURED
 from panda_dynamics_ros.simulation.motions import read_motion
@@ -28,7 +27,7 @@ START = 1.0  # s at rest before the motion
 
 
 def run(args: argparse.Namespace) -> None:
-    from panda_dynamics_ros.recordings.bag_writing import write_joint_states
+    from panda_dynamics_ros.recordings import JointStateSample, write_joint_states
     from panda_dynamics_ros.simulation import SimulatedPanda, exciting_motion
     from panda_dynamics_ros.simulation.plant import payload_cube
 

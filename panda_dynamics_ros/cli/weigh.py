@@ -15,8 +15,7 @@ from panda_dynamics_ros.estimation.paired_runs import PairedRuns, weigh_paired_r
 from panda_dynamics_ros.estimation.payload_file import franka_load
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting.summary import body_entry, floats, payload_entry, write_summary
-from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, six_from_symmetric
+from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES, InertialParameters, six_from_symmetric
 from panda_dynamics_ros.simulation.motion_search import READY, WRIST_REACH, duration, weighing_motion
 from panda_dynamics_ros.simulation.plant import payload_cube, simulated_runs
 

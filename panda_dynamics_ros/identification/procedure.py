@@ -25,10 +25,8 @@ from panda_dynamics_ros.dynamics.motion_samples import prepare
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.identification import problems, regression
 from panda_dynamics_ros.identification.regression import LinearModel, PriorScale, Quadratic, rms
-from panda_dynamics_ros.robot import write_robot
-from panda_dynamics_ros.robot.inertial import InertialParameters
+from panda_dynamics_ros.robot import Friction, InertialParameters, ResidualModel, write_robot
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
-from panda_dynamics_ros.robot.joints import Friction, ResidualModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.robot.inertial import six_from_symmetric, symmetric_from_six
+from panda_dynamics_ros.robot.inertial import InertialParameters, six_from_symmetric, symmetric_from_six
 from panda_dynamics_ros.robot.stamps import BILLION, to_nanoseconds, to_seconds
 from panda_dynamics_ros.simulation.motions import POINT, JointTrajectory
 

@@ -18,8 +18,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeR
 from rich.table import Column
 from rich.table import Table as RichTable
 
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
-from panda_dynamics_ros.estimation.estimate import LARGEST_COM_MARGIN
+from panda_dynamics_ros.estimation.estimate import LARGEST_COM_MARGIN, PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.untrusted import printable
 
 Rows = list[tuple[str, str]]  # names and values

@@ -15,9 +15,8 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.estimation.estimate import NORMAL_95
 from panda_dynamics_ros.reporting.replay import PayloadCurves, Replay
 from panda_dynamics_ros.reporting.summary import EVENT_WORDS
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot import JointLimits, RobotDescription
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
-from panda_dynamics_ros.robot.joints import JointLimits
 from panda_dynamics_ros.untrusted import import_elsewhere, replacing
 
 if TYPE_CHECKING:  # scipy, which a replay does not need, takes a second to import

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.model import RobotModel
-from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, PayloadEstimate, contact_wrench
-from panda_dynamics_ros.estimation.contact import Contact
+from panda_dynamics_ros.estimation import ArmMonitor, ArmRows, Contact, PayloadEstimate, contact_wrench
 from panda_dynamics_ros.estimation.estimate import SETTLING, WAITING, ChangeEvent, PayloadSegment
 from panda_dynamics_ros.estimation.hypotheses import CONTACT, LOAD, PICK
 from panda_dynamics_ros.estimation.validation import IMPLAUSIBLE, REFUSED_SHARE

@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics import pose
-from panda_dynamics_ros.dynamics.robot_state import robot_state
-from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import LIGHTEST_PAYLOAD, com_covariance
+from panda_dynamics_ros.dynamics import pose, robot_state
+from panda_dynamics_ros.estimation.estimate import LIGHTEST_PAYLOAD, PayloadEstimate, com_covariance
 from panda_dynamics_ros.pose import rigid
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import second_moments

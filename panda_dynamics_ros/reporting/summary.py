@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.estimation import PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.believed_load import believed_load
-from panda_dynamics_ros.estimation.estimate import NORMAL_95
+from panda_dynamics_ros.estimation.estimate import NORMAL_95, PayloadEstimate, PayloadSegment
 from panda_dynamics_ros.estimation.hypotheses import CONTACT
 from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.robot import InertialParameters, RobotDescription

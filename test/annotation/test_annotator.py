@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from motion import write_csv, write_recording
 from synthetic import table
 
-from panda_dynamics_ros.annotation import annotate
 from panda_dynamics_ros.annotation.job import find_recordings
-from panda_dynamics_ros.annotation.rows import COLUMNS
+from panda_dynamics_ros.annotation.rows import COLUMNS, annotate
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import JointStateSample, dataset
 from panda_dynamics_ros.recordings.dataset import EXAMPLE, SampleBlocks, load_dataset

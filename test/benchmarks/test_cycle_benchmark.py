@@ -18,8 +18,7 @@ from benchmarks.cycle.trial import judge
 from benchmarks.payload.samples import Samples
 from panda_dynamics_ros.dynamics import presliding_states
 from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.robot import Friction, ResidualModel
-from panda_dynamics_ros.robot.joints import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING, Friction, ResidualModel
 from panda_dynamics_ros.simulation import SimulatedPanda
 from panda_dynamics_ros.simulation.realism import TrueArm
 

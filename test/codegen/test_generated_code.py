@@ -19,8 +19,7 @@ from panda_dynamics_ros import RobotModel
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.codegen import FUNCTIONS, GeneratedCode, generate
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import Friction
-from panda_dynamics_ros.robot.joints import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING, Friction
 from panda_dynamics_ros.robot.yaml_file import modified_dh
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")

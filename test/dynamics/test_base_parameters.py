@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.dynamics import BaseParameters
-from panda_dynamics_ros.dynamics.base_parameters import SYMBOLS
+from panda_dynamics_ros.dynamics.base_parameters import SYMBOLS, BaseParameters
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.inertial import inertial_transport
 from panda_dynamics_ros.robot.yaml_file import modified_dh

@@ -8,8 +8,7 @@ import pytest
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.dynamics import presliding_states
-from panda_dynamics_ros.robot import Friction
-from panda_dynamics_ros.robot.joints import PRESLIDING
+from panda_dynamics_ros.robot.joints import PRESLIDING, Friction
 
 EXACT = 1e-14  # N m: sums of a few terms below 2 N m
 

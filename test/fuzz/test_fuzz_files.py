@@ -22,8 +22,7 @@ from motion import columns
 from mutations import mutations, try_examples
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import PayloadMemory
+from panda_dynamics_ros.estimation.estimate import PayloadEstimate, PayloadMemory
 from panda_dynamics_ros.estimation.payload_file import save_estimate
 from panda_dynamics_ros.simulation.motions import write_motion
 

@@ -19,8 +19,7 @@ from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import SetBool, Trigger
 
 from panda_dynamics_ros import InertialParameters
-from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import UNDECIDED
+from panda_dynamics_ros.estimation.estimate import UNDECIDED, PayloadEstimate
 from panda_dynamics_ros.nodes.franka_load import LoadService, unfit_for_load
 
 BODY = InertialParameters(1.0, np.array([0.02, -0.015, 0.06]), 0.002 * np.eye(3))

@@ -12,8 +12,7 @@ from motion import write_csv
 
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.recordings import JointStateSample
-from panda_dynamics_ros.recordings.dataset import load_dataset
+from panda_dynamics_ros.recordings import JointStateSample, load_dataset
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import panda_dynamics_ros as pdr
-from panda_dynamics_ros.estimation import PayloadEstimate
-from panda_dynamics_ros.estimation.estimate import TOUCHED, com_covariance
+from panda_dynamics_ros.estimation.estimate import TOUCHED, PayloadEstimate, com_covariance
 from panda_dynamics_ros.reporting.scene import (
     ARROW,
     BOX,
