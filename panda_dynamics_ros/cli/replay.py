@@ -20,7 +20,6 @@ from panda_dynamics_ros.recordings.dataset import EXAMPLE
 from panda_dynamics_ros.reporting import console
 from panda_dynamics_ros.reporting import summary as summaries
 from panda_dynamics_ros.reporting.replay import PayloadCurves, Replay, replay
-from panda_dynamics_ros.reporting.summary import EVENT_WORDS
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 
 EXAMPLES = """\
@@ -92,7 +91,7 @@ def _report(
         files.append(args.output / "results")
         write_replay(files[-1], data, result, overwrite=True)
     believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
-    words = [f"{EVENT_WORDS[event.kind]} at {event.stamp - begin:.2f} s" for event in result.events]
+    words = [f"{summaries.EVENT_WORDS[event.kind]} at {event.stamp - begin:.2f} s" for event in result.events]
     rows = [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),
         ("lost", result.losses),

@@ -10,7 +10,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.reporting.replay import Replay
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
@@ -19,8 +18,8 @@ from panda_dynamics_ros.robot.joint_mapping import link_name
 MULTI_ARRAY = "std_msgs/msg/Float64MultiArray"
 TORQUES = ("gravity_torques", "coriolis_torques", "external_torques")
 TOPICS = (
-    OfferedTopic("/joint_states", JOINT_STATE),
-    *(OfferedTopic(f"/panda_dynamics/{name}", JOINT_STATE) for name in TORQUES),
+    OfferedTopic("/joint_states", rosbag2.JOINT_STATE),
+    *(OfferedTopic(f"/panda_dynamics/{name}", rosbag2.JOINT_STATE) for name in TORQUES),
     OfferedTopic("/panda_dynamics/current_pose", "geometry_msgs/msg/PoseStamped"),
     OfferedTopic("/panda_dynamics/o_t_ee", MULTI_ARRAY),
     OfferedTopic("/panda_dynamics/contact_wrench", "geometry_msgs/msg/WrenchStamped"),

@@ -19,7 +19,6 @@ from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bags import LATEST_STAMP, JointStateSample
-from panda_dynamics_ros.recordings.rosbag2 import JOINT_STATE
 from panda_dynamics_ros.robot.joint_mapping import FIELDS
 from panda_dynamics_ros.robot.stamps import BILLION
 from panda_dynamics_ros.untrusted import replacing
@@ -107,7 +106,7 @@ def write_joint_states(
     Raises MissingDependencyError: rosbags is not installed.
     Raises OSError: it cannot be written; what is at `path` stays as it is.
     """
-    topics = [OfferedTopic(topic, JOINT_STATE)]
+    topics = [OfferedTopic(topic, rosbag2.JOINT_STATE)]
     return write_topics(path, topics, _blocks(samples), overwrite=overwrite, compressed=False)
 
 
