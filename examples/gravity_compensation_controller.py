@@ -26,7 +26,7 @@ from std_msgs.msg import Float64MultiArray
 import panda_dynamics_ros as pdr
 from panda_dynamics_ros.nodes.interface import declare_arm, fixed
 from panda_dynamics_ros.nodes.runner import run_node
-from panda_dynamics_ros.robot.joint_mapping import JointMapping
+from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, JointMapping
 
 Torques = NDArray[np.float64]
 PERIOD = 0.001  # s
@@ -84,7 +84,8 @@ class GravityCompensation(Node):
         try:
             q, dq, _ = self.mapping.extract(message.name, message.position, message.velocity, message.effort)
         except pdr.PandaDynamicsError as error:  # panda_dynamics leaves such a sample out, too
-            self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
+            if getattr(error, "reason", "") != OTHER_JOINTS:  # a gripper's message is no sample
+                self.get_logger().warning(f"sample left out: {error}", throttle_duration_sec=5.0)
             return
         self.state = q, dq
 

@@ -38,6 +38,7 @@ from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, JointMapping, r
 # A second of samples may wait while the executor does something else; none is to be lost.
 EVERY_SAMPLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 START_TOLERANCE, STILL = 0.02, 0.02  # rad, rad/s
+RANGE_TOLERANCE = 0.1  # rad, between the ranges that a joint moved through and was to
 AFTER = 0.5  # s, recorded beyond the end of the motion
 STALE = 0.5  # s
 
@@ -47,13 +48,16 @@ def read_trajectory(path: Path) -> JointTrajectory:
     if not path.is_file():
         raise ArgumentError(f"trajectory: expected a file of `panda-dynamics weigh --plan`, got {str(path)!r}")
     safe_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=safe_loader)  # nosec B506
-    message = JointTrajectory(joint_names=content["joint_names"])
-    for each in content["points"]:
-        point = JointTrajectoryPoint(**{key: each[key] for key in ("positions", "velocities", "accelerations")})
-        point.time_from_start.sec = each["time_from_start"]["sec"]
-        point.time_from_start.nanosec = each["time_from_start"]["nanosec"]
-        message.points.append(point)
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=safe_loader)  # nosec B506
+        message = JointTrajectory(joint_names=content["joint_names"])
+        for each in content["points"]:
+            point = JointTrajectoryPoint(**{key: each[key] for key in ("positions", "velocities", "accelerations")})
+            point.time_from_start.sec = each["time_from_start"]["sec"]
+            point.time_from_start.nanosec = each["time_from_start"]["nanosec"]
+            message.points.append(point)
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
+        raise ArgumentError(f"trajectory: expected a file of `panda-dynamics weigh --plan`, got {path}") from error
     return message
 
 
@@ -165,7 +169,9 @@ class WeighOnRobot(Node):
     def on_timer(self) -> None:
         """End a run when its time is over; beside the simulated arm, begin the next one."""
         if self.running:
-            if self.samples and self.samples[-1].stamp - self.begin > self.planned.times[-1] + AFTER:
+            if time.monotonic() - self.arrived > STALE:
+                self.repeat(f"no joint states have come for {STALE} s")
+            elif self.samples and self.samples[-1].stamp - self.begin > self.planned.times[-1] + AFTER:
                 self.finish()
         elif self.simulated and not self.done:
             self.prepare_simulated()
@@ -188,8 +194,18 @@ class WeighOnRobot(Node):
             self.pending = None
             self.start()
 
+    def repeat(self, why: str) -> None:
+        """End a run that cannot be used."""
+        self.running = False
+        self.get_logger().error(f"{why}: this run has to be made again")
+        self.announce()
+
     def finish(self) -> None:
-        """Write the run; after the last, weigh."""
+        """Write the run, if the arm has moved as planned; after the last, weigh."""
+        moved = np.ptp([sample.position for sample in self.samples], axis=0)
+        if np.abs(moved - np.ptp(self.planned.q, axis=0)).max() > RANGE_TOLERANCE:
+            self.repeat("the arm has not made the planned motion")
+            return
         self.running = False
         _, name = self.runs[len(self.recorded)]
         path = write_joint_states(self.output / name, self.samples, overwrite=True)

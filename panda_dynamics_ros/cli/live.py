@@ -93,13 +93,17 @@ def recording(path: str | Path) -> Iterator[Callable[[FrankaState], None]]:
     if path.suffix.lower() != ".csv" or path.exists():
         raise ArgumentError(f"--record: expected the name of a new file that ends in .csv, got {str(path)!r}")
     with path.open("x") as file:
-        file.write(",".join(COLUMNS) + "\n")
+        empty = file.write(",".join(COLUMNS) + "\n")
 
         def write(state: FrankaState) -> None:
             stamp, *rows = state.sample
             file.write(",".join(map(repr, np.concatenate(([stamp], *rows, state.external_torques)).tolist())) + "\n")
 
-        yield write
+        try:
+            yield write
+        finally:
+            if file.tell() == empty:  # no state came: the same command may be given again
+                path.unlink()
 
 
 class Live:
@@ -158,6 +162,7 @@ class Live:
             "rate_hz": self.stamps.rate,
             "duration_s": self.elapsed,
             "reconnections": self.stream.reconnections,
+            "problem": self.stream.problem,
             "mode": state.mode,
             "errors": list(state.errors),
             "pose_error_m": self.pose_error,

@@ -56,6 +56,7 @@ class FrankaStateNode(Node):
         self._bodies = {name: publisher(self, InertiaStamped, f"~/{name}", LATCHED) for name in BODIES}
         self._last_bodies: dict[str, list[float]] = {}
         self._state: FrankaState | None = None
+        self._reported = 0  # states missed, until the last diagnostics
         diagnose(self, lambda: [self._diagnostic()])
 
     def wait_for_input(self) -> None:
@@ -88,11 +89,14 @@ class FrankaStateNode(Node):
     def _diagnostic(self) -> DiagnosticStatus:
         stream, stamps = self._stream, self._stamps
         mode, errors = ("unknown", ()) if self._state is None else (self._state.mode, self._state.errors)
+        missed, self._reported = stamps.lost - self._reported, stamps.lost
         level, words = DiagnosticStatus.OK, f"{stamps.rate:.0f} Hz, {mode}"
         if stream.problem:
             level, words = DiagnosticStatus.ERROR, stream.problem
         elif mode in MODES:
             level, words = DiagnosticStatus.WARN, f"{mode}: {MODES[mode]}"
+        elif missed:
+            level, words = DiagnosticStatus.WARN, f"{words}; {missed} states missed: network or machine too busy?"
         values = {
             "host": stream.connection.host,
             "binding": stream.connection.binding,

@@ -120,6 +120,28 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
     assert answer() == "no joint states have come for 0.5 s"
 
 
+@pytest.mark.parametrize("what_happens", ["the arm stands", "joint states stop"])
+def test_a_run_that_failed_is_made_again(example, what_happens):
+    example.on_sample(joint_state(np.array(READY)))
+    example.start()
+    if what_happens == "the arm stands":
+        late = joint_state(np.array(READY))
+        late.header.stamp = conversions.time_message(1.7e9 + example.planned.times[-1] + 1.0)
+        example.on_sample(late)
+    else:
+        example.arrived -= 1.0
+    example.on_timer()
+    assert not example.running
+    assert not example.recorded
+
+
+@pytest.mark.parametrize("content", [b"t,q1\n0,1\n", b"\xff\xd8", b"points: 3\n", b"joint_names: [a]\npoints: [{}]\n"])
+def test_a_file_that_is_no_trajectory_is_refused(module, tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(ArgumentError, match="trajectory: expected a file of `panda-dynamics weigh --plan`"):
+        module.read_trajectory(tmp_path / "other")
+
+
 def test_a_trajectory_message_is_read_by_joint_names(module, plan):
     message = module.read_trajectory(plan)
     in_order = conversions.joint_trajectory(message, NAMES)
