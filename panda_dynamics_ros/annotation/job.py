@@ -208,7 +208,8 @@ def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """
     found: dict[Path, Source] = {}
     for path in map(str, paths):
-        tops = [Path(path)] if Path(path).exists() else [Path(each) for each in glob.glob(path, recursive=True)]  # noqa: PTH207
+        globbed = () if Path(path).exists() else map(Path, glob.glob(path, recursive=True))  # noqa: PTH207
+        tops = [Path(path), *(each for file in globbed for each in (file, file.parent / METADATA))]
         files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
         replays = {file.parent for file in files if file.name == "payload.csv" and file.with_name(SUMMARY).exists()}
         files = {file for file in files if replays.difference([Path(path)]).isdisjoint(file.parents)}

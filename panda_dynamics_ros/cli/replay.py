@@ -90,7 +90,7 @@ def _report(
     if args.bag_format != "none":
         files.append(args.output / "results")
         write_replay(files[-1], data, result, overwrite=True)
-    believed = [f"{load['mass']:.3f} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
+    believed = [f"{console.fixed(load['mass'], 3)} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
     words = [f"{summaries.EVENT_WORDS[event.kind]} at {event.stamp - begin:.2f} s" for event in result.events]
     rows = [
         ("samples", f"{len(data.stamp)} over {data.duration_s:.1f} s, {data.rate_hz:.1f} Hz"),

@@ -76,9 +76,9 @@ class Findings:
     @property
     def last(self) -> PayloadEstimate:
         """The last estimate of what was carried last, or of the end where nothing was put down."""
-        *before, final = self.payloads
-        released = [event for event in self.events if event.kind == "release"]
-        return before[-1].estimate if before and released and final.start >= released[-1].onset else final.estimate
+        *before, final = [each.estimate for each in self.payloads]
+        changes = [event.kind for event in self.events if event.kind != CONTACT]
+        return before[-1] if before and changes[-1:] == ["release"] and not final.is_carried else final
 
     @property
     def losses(self) -> str:
@@ -186,7 +186,7 @@ class Follower:
                 self._payloads.append(PayloadSegment(self._begin, onset, (before or [self._recent[0]])[-1]))
             self._begin = max(onset, self._begin)
             self._recent.clear()
-        if is_due:
+        if is_due and not (self._recent and estimate.status == SETTLING):  # after a pause: what was known before it
             self._recent.append(estimate)
 
     def _count_problem(self, sample: int) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary.json: the results of `demo` and `replay` for other programs, also the load that Franka had. One sigma."""
 
-import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -77,9 +76,10 @@ def franka_loads(data: JointDataset, robot: RobotDescription, result: Replay) ->
     """
     if data.tau_ext is None or not data.tau_ext.any():
         return []
-    bounds = [-math.inf, *(event.stamp for event in result.events if event.kind != CONTACT), math.inf]
+    changes = [event for event in result.events if event.kind != CONTACT]
+    begins, ends = [-math.inf, *(each.stamp for each in changes)], [*(each.onset for each in changes), math.inf]
     found = list[dict[str, Any]]()
-    for begin, end in itertools.pairwise(bounds):
+    for begin, end in zip(begins, ends, strict=True):  # the estimate moves before a change is told
         span = slice(*np.searchsorted(data.stamp, [begin + AFTER_CHANGE, end]))
         stamp = data.stamp[span]
         load = believed_load(robot, stamp, data.q[span], data.dq[span], data.tau[span], data.tau_ext[span])

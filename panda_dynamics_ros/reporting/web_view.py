@@ -109,7 +109,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
             mass, com = chart_columns(self._points)
             curves, band = [(BAND, 1), (BAND, 1), (BLUE, 2)], {"series": (2, 1), "fill": BAND}
             self._draw("payload mass, kg (95 % band)", mass, curves, bands=(band,))
-            self._draw("centre of mass, mm (x red, y green, z blue)", com, [(RED, 2), (GREEN, 2), (BLUE, 2)])
+            self._draw("centre of mass, mm (x red, y green, z blue)", com, [(RED, 0), (GREEN, 0), (BLUE, 0)])
 
     def wait_for_viewer(self) -> None:
         """Until somebody opens the page."""
@@ -121,7 +121,8 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         if title in self._charts:
             self._charts[title].data = columns
         elif len(columns[0]) > 0:
-            series = ({}, *({"stroke": colour, "width": width, "points": {"show": False}} for colour, width in curves))
+            dots = {"show": not curves[0][1], "size": 3}  # without lines, which would join what a gap is between
+            series = ({}, *({"stroke": colour, "width": width, "points": dots} for colour, width in curves))
             more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
             self._charts[title] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)
 

@@ -147,6 +147,7 @@ def test_folders_are_searched_and_bags_kept_together(tmp_path):
     assert names(tmp_path / "many", tmp_path, top=tmp_path) == everything, "each once"
     assert names(tmp_path / "m*" / "*.mcap", top=tmp_path) == ["many/a.mcap", "many/b.mcap"]
     assert names(tmp_path / "**" / "*.H5", top=tmp_path) == ["deep/er/d.H5"]
+    assert names(tmp_path / "**" / "*_?.*", top=tmp_path) == ["bag", "split"], "also where a glob names the parts"
     assert names(tmp_path / "bag" / "x_1.mcap", top=tmp_path) == ["bag/x_1.mcap"], "what was named"
 
 

@@ -67,6 +67,20 @@ def test_a_touch_that_two_detectors_notice_is_one_event(panda):
     assert result.last is result.payloads[1].estimate
 
 
+def test_the_last_payload_is_that_of_the_end_or_of_the_last_release(panda):
+    """Also where no samples come while it is put down, and the filters settle anew afterwards."""
+    motion = sinusoids(15.0, rate=200.0)
+    is_carried = (motion.stamp > 4.0) & (motion.stamp < 8.0) | (motion.stamp > 12.0)
+    tau = np.where(is_carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
+    for kept in (motion.stamp > 0.0, (motion.stamp < 7.5) | (motion.stamp > 8.7), motion.stamp < 11.5):
+        columns = (values[kept] for values in (motion.stamp, motion.q, motion.dq, tau))
+        result = replay(JointDataset(*columns, panda.joint_names, "made up"), panda)
+        is_shown = [each.estimate.is_carried for each in result.payloads]
+        assert is_shown == [False, True, False, True][: len(is_shown)]
+        assert result.last.mass == pytest.approx(PAYLOAD.mass, abs=3.0 * result.last.std[0])
+        assert result.last is result.payloads[-1 if kept[-1] else -2].estimate
+
+
 def test_a_pick_that_is_withdrawn_is_in_no_list(panda):
     """With `max_mass` at half of the example's 1 kg: the pick is in doubt, and taken for a push in the end."""
     result = replay(load_dataset(EXAMPLE, panda), panda, max_mass=0.5)
