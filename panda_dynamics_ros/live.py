@@ -144,10 +144,9 @@ def _opened(name: str, host: str) -> Any:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
-    if threading.current_thread() is not threading.main_thread():  # where no handler can be set
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    is_main = threading.current_thread() is threading.main_thread()  # in others no handler can be set
+    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:
         yield
     finally:

@@ -49,9 +49,8 @@ from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.estimation.regression import FilterState, dry_friction, filter_step, first_order_hold
-from panda_dynamics_ros.robot import InertialParameters, RobotDescription
-from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION
-from panda_dynamics_ros.robot.inertial import PARAMETERS
+from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.inertial import PARAMETERS, InertialParameters
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 

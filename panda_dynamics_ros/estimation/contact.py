@@ -39,8 +39,7 @@ from panda_dynamics_ros.estimation.regression import (
     filter_step,
     first_order_hold,
 )
-from panda_dynamics_ros.robot import RobotDescription
-from panda_dynamics_ros.robot.description import INERTIAL
+from panda_dynamics_ros.robot.description import INERTIAL, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS, inertial_transport
 from panda_dynamics_ros.robot.residual_map import DRIFT
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError
-from panda_dynamics_ros.robot import InertialParameters
-from panda_dynamics_ros.robot.inertial import PARAMETERS, about_com
+from panda_dynamics_ros.robot.inertial import PARAMETERS, InertialParameters, about_com
 
 WAITING = "waiting for samples"
 SETTLING = "filters settling"

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from scipy import signal
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, payload_regressor
+from panda_dynamics_ros.dynamics import friction_torques, inverse_dynamics, link_side_torques, payload_regressor
 from panda_dynamics_ros.dynamics.motion_samples import prepare
-from panda_dynamics_ros.dynamics.newton_euler import link_side_torques
 from panda_dynamics_ros.errors import DataError
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS

@@ -26,7 +26,8 @@ from scipy import linalg
 
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.errors import ArgumentError, DataError
-from panda_dynamics_ros.estimation import EstimatorOptions, PayloadEstimate, Shape
+from panda_dynamics_ros.estimation import PayloadEstimate
+from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, shape_problem
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
 from panda_dynamics_ros.estimation.publication import published_estimate
 from panda_dynamics_ros.robot import RobotDescription
@@ -141,9 +142,12 @@ def weigh_paired_runs(
     reference = np.mean([run.y[still] for run in resting[carrying:]], axis=0)
     left = [run.y[still] - run.Y[still] @ estimate.vector - reference for run in resting[:carrying]]
     with_load, without = (np.mean([run.y for run in kind], axis=0) for kind in kinds)
-    rest = RestCheck(np.vstack(left), fit.level * np.sqrt((2.0 + WHITE**2) * (1.0 + 1.0 / len(unloaded))))
+    changes = np.linalg.norm(fit.changes_std[:, :: 2 * len(runs)], axis=1)  # of the offsets: by chance, and their drift
+    noise = np.hypot(np.sqrt(2.0 + WHITE**2) * fit.level, changes)
+    rest = RestCheck(np.vstack(left), noise * np.sqrt(1.0 + 1.0 / len(unloaded)))
+    of_shape = shape_problem(body_shape, mean, covariance, settings.prior_std) if body_shape else ""
     return PairedRuns(
-        estimate=replace(estimate, problem=_problem(float(mean[0]), certain, settings, rest)),
+        estimate=replace(estimate, problem=_problem(float(mean[0]), certain, settings, rest) or of_shape),
         rest=rest,
         noise=fit.level * np.sqrt(1.0 + WHITE**2),
         motion_s=float(first.motion[-1] - first.motion[0]),
@@ -175,7 +179,7 @@ class _Fit:
     runs: R aligned runs, of which the first `count` carry the payload. residual: (n,), N m, that the arm's model
         leaves. prior_std: (10,), of a payload.
 
-    level: (n,), N m, sigma. end: (BLOCKS,), rows at which the parts of the motion end.
+    level: (n,), N m, sigma. changes_std: (n, 2 R + 2), N m. end: (BLOCKS,), rows at which the parts of the motion end.
     """
 
     def __init__(self, runs: Sequence[RunRows], count: int, residual: FloatArray, prior_std: FloatArray) -> None:
@@ -191,13 +195,13 @@ class _Fit:
         kinds = np.repeat(np.arange(4), [R, R, 1, 1])  # offsets, frictions, drift of both
         changes = 2 * PARAMETERS + np.arange(n * len(kinds)).reshape(n, -1)  # places in x
         self._own = np.hstack((np.tile(np.arange(2 * PARAMETERS), (n, 1)), changes))  # of what acts on each joint
-        self._changes_std = usual = CHANGE * residual[:, None] * np.where(kinds < 2, 1.0, 2.0)
+        self.changes_std = usual = CHANGE * residual[:, None] * np.where(kinds < 2, 1.0, 2.0)
         grams = self.grams()
         for _ in range(ROUNDS):
             x, P = self.posterior(grams)
             square = (x**2 + np.diag(P))[changes] / usual**2
             sums = np.array([[square[:, kinds == k].sum(), square[:, kinds == k].size] for k in range(4)])
-            self._changes_std = usual * np.sqrt((n + sums[:, 0]) / (n + sums[:, 1]))[kinds]
+            self.changes_std = usual * np.sqrt((n + sums[:, 0]) / (n + sums[:, 1]))[kinds]
             left = np.hstack((-x[self._own], np.ones((n, 1))))  # and what the fit may have followed of the noise
             chi2 = np.einsum("ja,jab,jb->j", left, grams, left)
             chi2 += np.einsum("jab,jab->j", grams[:, :-1, :-1], P[self._own[:, :, None], self._own[:, None]])
@@ -208,13 +212,13 @@ class _Fit:
         carried = np.zeros((BLOCKS, len(self._carries), 2))
         carried[:, self._carries, 0] = 1.0
         carried[block:, number] = 0.0, 1.0
-        rest = np.eye(self._changes_std.shape[1] + 1)
+        rest = np.eye(self.changes_std.shape[1] + 1)
         gather = np.array([linalg.block_diag(np.kron(each, np.eye(PARAMETERS)), rest) for each in carried])
         return np.asarray((gather.swapaxes(1, 2) @ self._grams @ gather).sum(axis=1))
 
     def posterior(self, grams: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and covariance of x."""
-        L = np.diag(np.concatenate((self._prior_std, self._changes_std.ravel())) ** -2.0)
+        L = np.diag(np.concatenate((self._prior_std, self.changes_std.ravel())) ** -2.0)
         v = np.zeros(len(L))
         for gram, own, level in zip(grams, self._own, self.level, strict=True):
             L[np.ix_(own, own)] += gram[:-1, :-1] / level**2

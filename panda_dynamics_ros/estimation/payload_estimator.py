@@ -476,7 +476,8 @@ class PayloadEstimator:
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
             shown = theta, self._present, self._present.of(self._least(self._present)[0])
             masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in shown]
-            from_start = self._last is None and pending is None and self._touch is None and not self._tared
+            # Behind phi is what was carried before, or tared.
+            from_start = pending is None and self._touch is None and len(self._state.mean) == self._phi.stop
             self._plausibility.evaluate(masses, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
         if event is not None:

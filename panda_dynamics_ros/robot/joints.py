@@ -84,6 +84,7 @@ class JointLimits:
 
     lower, upper: of the joint position.
     velocity, acceleration, effort: of the magnitude, positive.
+    deceleration: rad/s^2, with which a joint has to be able to stop before `lower` and `upper`; by default 1000.
     Raises ArgumentError: a field is not a finite (n,) array, limits are out of order, a magnitude is not positive.
     """
 
@@ -92,9 +93,12 @@ class JointLimits:
     velocity: FloatArray
     acceleration: FloatArray
     effort: FloatArray
+    deceleration: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        freeze_per_joint(self, "limits", positive=("velocity", "acceleration", "effort"))
+        if np.size(self.deceleration) == 0:
+            object.__setattr__(self, "deceleration", np.full(np.size(self.lower), 1000.0))
+        freeze_per_joint(self, "limits", positive=("velocity", "acceleration", "effort", "deceleration"))
         if not (self.lower < self.upper).all():
             lower, upper = self.lower.tolist(), self.upper.tolist()
             raise ArgumentError(f"limits.lower: expected values below limits.upper {upper}, got {lower}")

@@ -29,6 +29,7 @@ READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
 HARMONICS = 5
 SAMPLE_TIME = 0.1  # s: 20 samples in a cycle of the highest harmonic; the margins hold what peaks between them
 POSITION_MARGIN = 0.15  # rad from each limit
+VELOCITY_RESERVE = 0.35  # rad/s, below that from which a joint can stop: the largest velocity_offset of an FR3
 ACCELERATION_SHARE = 0.5  # of the limits; what peaks between samples, and slowing down for a pause, has room
 VELOCITY_SHARE, PERIODIC_VELOCITY_SHARE = 0.55, 0.75
 """Of the limits: motions with a blend, whose peaks during the blend come on top; motions without one."""
@@ -144,8 +145,7 @@ def weighing_motion(
         raise ArgumentError(f"start: expected a posture within the limits, got {start[joint]:.3f} rad of {moves}")
     checks.number(table_height, "table_height", minimum=-10.0, maximum=10.0)
     checks.number(reach, "reach", minimum=0.05, maximum=2.0)
-    most = np.full(n, min(ARM_REACH, reach))
-    most[-3:] = reach
+    most = np.where(np.arange(n) < n - 3, min(ARM_REACH, reach), reach)
 
     def motion_of(numbers: FloatArray) -> FourierMotion:
         sine = numbers[:, :WEIGHING_HARMONICS]
@@ -203,9 +203,11 @@ def blocked(
 ) -> str | None:
     """What a motion comes too near to, on the way out of the rest posture, too: the limits, or an obstacle."""
     (q, dq, ddq), limits = states, robot.limits
+    room = np.maximum(np.where(dq > 0.0, limits.upper - q, q - limits.lower), 0.0)
     kept = (
         ((q >= limits.lower + position_margin) & (q <= limits.upper - position_margin)).all()
         and (np.abs(dq) <= velocity_share * limits.velocity).all()
+        and (np.abs(dq) <= np.sqrt(2.0 * limits.deceleration * room) - VELOCITY_RESERVE).all()
         and (np.abs(ddq) <= 0.8 * limits.acceleration).all()
     )
     return obstacle(robot, q, table_height) if kept else "limits"

@@ -86,6 +86,12 @@ def test_ctrl_c_ends_it_with_its_table(robot, tmp_path):
     assert "user_stopped" in text
 
 
+def test_a_connection_that_fails_leaves_no_recording(tmp_path):
+    """The same command is right once the robot answers."""
+    assert main(["live", "127.0.0.99", "--record", str(tmp_path / "run.csv")]) != 0
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_help_names_the_defaults_of_a_connected_robot(capsys):
     """`live` asks the robot what it is, and what is mounted; other commands take a panda without a hand."""
     helps = {}

@@ -38,9 +38,9 @@ ARM = heavier_arm()
 
 def run(
     name: str, payload: InertialParameters | None = None, *, motion: Motion = MOTION, begin: float = 0.0, seed: int = 0,
-    offset: float = 0.0,
+    offset: float | FloatArray = 0.0,
 ) -> pdr.JointDataset:  # fmt: skip
-    """One recording; `offset` N m of drift in all joints."""
+    """One recording; `offset` N m of drift in all joints, or (7,)."""
     tau = torques(ARM, motion, payload) + NOISE * coloured(ROBOT, motion.stamp, np.random.default_rng(seed)) + offset
     return pdr.JointDataset(begin + motion.stamp, motion.q, motion.dq, tau, ROBOT.joint_names, name)
 
@@ -117,6 +117,23 @@ def test_torques_at_rest_are_within_the_noise_only_with_the_right_load():
     assert "contradicts known_mass" in known.problem
     assert known.mass == pytest.approx(result.estimate.mass, abs=0.01)
     assert "at most max_mass" in pdr.weigh_paired_runs(ROBOT, [loaded], [unloaded], max_mass=0.5).estimate.problem
+
+
+def test_offsets_that_change_from_run_to_run_are_no_wrong_load_at_rest():
+    """As where sensors warm up, by a tenth of what the model leaves."""
+    resting, offsets = _with_pauses(), 0.1 * ROBOT.residual.std * np.random.default_rng(3).standard_normal(7)
+    loaded = [run("B", PAYLOAD, motion=resting, begin=60.0, seed=1, offset=offsets)]
+    result = pdr.weigh_paired_runs(ROBOT, loaded, [run("A", motion=resting, seed=2)])
+    assert not result.estimate.problem
+    assert result.estimate.mass == pytest.approx(PAYLOAD.mass, abs=2.0 * result.estimate.std[0])
+
+
+@pytest.mark.parametrize(("shape", "contradicts"), [("box 0.1 0.1 0.15", False), ("box 1 0.5 2", True)])
+def test_a_shape_that_contradicts_the_torques_is_named(shape, contradicts):
+    body = PAYLOAD if contradicts else InertialParameters(1.0, (0.0, 0.02, 0.08), np.diag([2.7, 2.7, 1.7]) * 1e-3)
+    loaded = [run("B", body, begin=60.0, seed=1)]
+    problem = pdr.weigh_paired_runs(ROBOT, loaded, [run("A", seed=2)], shape=shape).estimate.problem
+    assert ("shape" in problem) == contradicts
 
 
 def _with_pauses() -> Motion:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import public_log, some
-from motion import PAYLOAD, carried, coloured, fed, followed, kinds, sinusoids, torques
+from motion import PAYLOAD, carried, coloured, fed, followed, kinds, sinusoids, sinusoids_paced, torques
 from wrong_inputs import REFUSED, WRONG, recording
 
 import panda_dynamics_ros as pdr
@@ -65,6 +65,17 @@ def test_what_weighs_as_much_as_a_hand_from_the_start_may_be_one(begin, end_effe
     body = pdr.InertialParameters(0.72, PAYLOAD.com, 0.72 * PAYLOAD.inertia)
     estimate = followed(robot, motion, carried(robot, motion, begin, payload=body, seed=5))[0].estimate
     assert ("set end_effector to hand" in estimate.problem) == named
+
+
+def test_what_was_picked_up_and_lifted_by_half_for_a_while_was_not_there_from_the_start(panda):
+    """What seemed to be a release was a push from below; the pick before it stands."""
+    body, t = pdr.InertialParameters(0.72, PAYLOAD.com, 0.72 * PAYLOAD.inertia), np.arange(0.0, 22.0, 0.005)
+    motion = sinusoids_paced(t, np.clip(np.maximum((8.0 - t) / 0.5, (t - 14.0) / 0.5), 0.0, 1.0))
+    share = (np.where(t < 4.0, 0.0, 1.0) - 0.5 * np.clip(np.minimum(t - 10.0, 12.0 - t) / 0.1, 0.0, 1.0))[:, None]
+    tau = (1.0 - share) * torques(panda, motion) + share * torques(panda, motion, body)
+    _, estimates = followed(panda, motion, tau + coloured(panda, t, np.random.default_rng(3)))
+    assert kinds(estimates)[0] == "pick"
+    assert not any(estimate.problem for estimate in estimates)
 
 
 @pytest.mark.parametrize("name", [*WRONG, *REFUSED])

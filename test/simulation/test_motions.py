@@ -119,6 +119,15 @@ def test_an_arm_of_six_joints_has_its_elbow_at_joint_3():
     assert obstacle(ur5, 0.5 * np.pi * np.array([[0.0, -1.0, 1.0, -1.0, -1.0, 0.0]])) is None
 
 
+@pytest.mark.parametrize(("speed", "is_hit"), [(1.0, False), (1.3, True), (-1.3, False)])
+def test_an_fr3_has_to_stop_before_its_limits(speed, is_hit):
+    """At q2 = 1.335 rad its controller allows 1.34 rad/s toward the limit, and the plan 1.17."""
+    q, dq = np.array(motion_search.READY), np.zeros(7)
+    q[1], dq[1] = 1.335, speed
+    states = q[None], dq[None], np.zeros((1, 7))
+    assert (motion_search.blocked(pdr.load_robot("fr3"), 0.75, -1.0, states) == "limits") == is_hit
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
