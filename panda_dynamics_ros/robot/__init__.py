@@ -2,12 +2,10 @@
 """Descriptions of arms: bodies, joints, friction, limits, and the files that hold them."""
 
 from panda_dynamics_ros.robot.description import RobotDescription as RobotDescription
-from panda_dynamics_ros.robot.inertial import PARAMETER_NAMES as PARAMETER_NAMES
 from panda_dynamics_ros.robot.inertial import InertialParameters as InertialParameters
 from panda_dynamics_ros.robot.joints import Friction as Friction
 from panda_dynamics_ros.robot.joints import JointLimits as JointLimits
 from panda_dynamics_ros.robot.joints import ResidualModel as ResidualModel
-from panda_dynamics_ros.robot.yaml_file import attach as attach
 from panda_dynamics_ros.robot.yaml_file import attach_end_effector as attach_end_effector
 from panda_dynamics_ros.robot.yaml_file import library_names as library_names
 from panda_dynamics_ros.robot.yaml_file import read_robot as read_robot

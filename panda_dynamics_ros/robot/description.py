@@ -170,8 +170,11 @@ class RobotDescription:
 
     @property
     def horizontal(self) -> FloatArray:
-        """(2, 3): the base's two axes that are nearest to horizontal. If the base is tilted, gravity leans to them."""
-        return np.delete(np.eye(3), int(np.argmax(np.abs(self.gravity))), axis=0)
+        """(2, 3): horizontal directions near two axes of the base. If the base is tilted, gravity leans to them."""
+        down = self.gravity / max(float(np.linalg.norm(self.gravity)), 1e-9)
+        axes = np.delete(np.eye(3), int(np.argmax(np.abs(down))), axis=0)
+        level = axes - np.outer(axes @ down, down)
+        return np.asarray(level / np.linalg.norm(level, axis=1, keepdims=True))
 
     def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:
         """The arm with its base turned, as on a wall or a ceiling, or under another gravity.

@@ -50,6 +50,8 @@ def test_a_tilted_base_is_found(panda, rng):
     wall = panda.mounted((1.5708, 0.0, 0.0))
     fit = pdr.identify(record(wall.mounted((0.0, 0.0, 0.006)), 40.0, rng, scale=0.1), robot=wall)
     assert np.abs(fit.tilt).max() == pytest.approx(0.006, abs=0.0025)
+    askew = panda.mounted((0.0, 0.6, 0.3))  # no tilt, though gravity leans to the base's axes
+    assert np.abs(pdr.identify(record(askew, 40.0, rng, scale=0.1), robot=askew).tilt).max() < 0.0025
     floating = replace(panda, gravity=np.zeros(3))
     assert pdr.identify(record(floating, 15.0, rng), robot=floating).tilt.tolist() == [0.0, 0.0]
 
