@@ -73,8 +73,8 @@ def test_the_last_payload_is_that_of_the_end_or_of_the_last_release(panda):
     is_carried = (motion.stamp > 4.0) & (motion.stamp < 8.0) | (motion.stamp > 12.0)
     tau = np.where(is_carried[:, None], torques(panda, motion, PAYLOAD), torques(panda, motion))
     for kept in (motion.stamp > 0.0, (motion.stamp < 7.5) | (motion.stamp > 8.7), motion.stamp < 11.5):
-        columns = (values[kept] for values in (motion.stamp, motion.q, motion.dq, tau))
-        result = replay(JointDataset(*columns, panda.joint_names, "made up"), panda)
+        stamp, q, dq = motion.stamp[kept], motion.q[kept], motion.dq[kept]
+        result = replay(JointDataset(stamp, q, dq, tau[kept], panda.joint_names, "made up"), panda)
         is_shown = [each.estimate.is_carried for each in result.payloads]
         assert is_shown == [False, True, False, True][: len(is_shown)]
         assert result.last.mass == pytest.approx(PAYLOAD.mass, abs=3.0 * result.last.std[0])
