@@ -6,7 +6,7 @@ The filtered torque that the description of the unloaded arm leaves unexplained 
     y = Y theta + d + A phi + e.
 
 theta    the payload (10,) as the torques show it, (1 + g) times what is carried (g: common gain below), so that y is
-         linear; a Gaussian prior of mean zero; constant but for changes (`hypotheses`).
+         linear; a Gaussian prior of mean zero; a random walk but for changes (`hypotheses`).
 phi      what the description has wrong for long, standard normal. Each column of A is a torque that the description
          would have to add, times how far arms of one type differ from it, one sigma:
 
@@ -356,8 +356,8 @@ class Noise:
         seen = np.minimum(d**2 + variance, OUTLIER * self.std**2) / (self.share * self._std) ** 2
         squared = self.ratio**2
         self.ratio = np.sqrt(squared + motion_time / min(LEVEL_MEMORY, LEVEL_PRIOR + self._motion) * (seen - squared))
-        gain = self.white / S
-        e = gain**2 * np.minimum(nu**2, OUTLIER * S) + self.white * (1.0 - gain)
+        gain, u = self.white / S, self.unexplained  # of e = sqrt(u) w it is w whose variance is learnt
+        e = u * gain**2 * np.minimum(nu**2, OUTLIER * S) + self.white * (1.0 - u * gain)
         self.white = self.white + motion_time / min(LEVEL_MEMORY, WHITE_PRIOR + self._motion) * (e - self.white)
 
 

@@ -19,7 +19,7 @@ Their limit for an infinite prior, the weighted pseudo-inverse of J^T, turns noi
 near a singularity. Here the part of the wrench that does not load the joints stays at zero, and `observable` says so.
 
 A contact on link i loads no joint beyond i (the same, isolation). Weak forces need the evidence of all joints: a force
-of size f in any direction, about l away from the link's centre of mass with its linear and angular Jacobian, causes
+of size f along each axis, about l away from the link's centre of mass with its linear and angular Jacobian, causes
 joint torques of the covariance
 
     P_i = f^2 (Jv_i' Jv_i + l^2 Jw_i' Jw_i).
@@ -106,6 +106,6 @@ def link_evidence(robot: RobotDescription, q: FloatArray, torques: FloatArray, s
 
 
 def force_covariance(J: FloatArray, lever: float) -> FloatArray:
-    """(.., n, n), m^2: of the joint torques of a force of 1 N in any direction, `lever` (m) from the frame of J."""
+    """(.., n, n), m^2: of the joint torques of a force of 1 N along each axis, `lever` (m) from the frame of J."""
     linear, angular = (part.swapaxes(-2, -1) @ part for part in (J[..., :3, :], J[..., 3:, :]))
     return np.asarray(linear + lever**2 * angular)

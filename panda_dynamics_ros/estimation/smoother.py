@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The payloads of a whole recording, each from all samples: the estimator's offline counterpart.
 
-It is the same filter, in which the payload before each change stays in the state. Payloads are constant between
-changes and the arm's errors are common to all of them, so that what is learnt later tells of them as well: their last
-estimate is that of a smoother. Later samples also decide on changes that were never clear to the estimator.
+It is the same filter, in which the payload before each change stays in the state. Payloads change little
+between changes, and the arm's errors are common to all of them, so that what is learnt later tells of them as well:
+their last estimate is that of a smoother. Later samples also decide on changes that were not clear to the estimator.
 """
 
 from collections.abc import Iterator, Sequence

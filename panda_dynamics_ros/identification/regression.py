@@ -110,8 +110,8 @@ class PriorScale:
 
     With factors of 1, masses differ by 5 %, centres of mass by 20 mm and second moments by (50 mm)^2 of the mass, each
     in single parameters: published sets of one type differ by more, since only combinations of them can be measured.
-    Friction and offsets differ by as much as the model's residual, tilt by 10 mrad. 0 keeps a group as it is in the
-    model; by default the factors are those that predict held-out blocks best.
+    Friction and offsets differ by a third to all of the model's residual, tilt by 10 mrad. 0 keeps a group as it is in
+    the model; by default the factors are those that predict held-out blocks best.
     """
 
     bodies: float = 1.0

@@ -60,7 +60,7 @@ UNIT_PSEUDO_INERTIAS = np.array([_pseudo_inertia(unit) for unit in np.eye(PARAME
 def inertial_transport(T_a_b: FloatArray) -> FloatArray:
     """Lambda (10, 10): the inertial vector of a body in frame a is Lambda times that in frame b.
 
-    Its transpose is lambda of Gautier and Khalil 1988, eqs. (17), (18) (document 004); this is eq. (22) with the first
+    Its transpose is lambda of Gautier and Khalil 1988, eqs. (17), (19) (document 004); this is eq. (22) with the first
     moment and the mass: the pseudo-inertia becomes T P T'.
     """
     moved = T_a_b @ UNIT_PSEUDO_INERTIAS @ T_a_b.T
