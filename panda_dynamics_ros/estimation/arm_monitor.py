@@ -190,8 +190,10 @@ class ArmMonitor:
                 self._terms.resume(q[part][0])
             rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
             self._follow_rows(rows, steps[part], kept[part], found, payload)
-        if len(kept) < len(found.residual):
-            _fill(found, kept, self._external, residual, self._unexplained)
+        if len(kept) < len(found.residual):  # at samples that were not used, all of it stays what it was
+            last = np.searchsorted(kept, np.arange(len(found.residual)), side="right")
+            for values, before in zip(found[:3], (self._external, residual, self._unexplained), strict=True):
+                values[:] = np.vstack((before, values[kept]))[last]
         if len(found.residual):
             self._external, self._unexplained = found.external_torques[-1].copy(), found.unexplained[-1].copy()
 
@@ -233,10 +235,3 @@ class ArmMonitor:
             return False
         self._published = stamp
         return True
-
-
-def _fill(found: ArmRows, kept: np.ndarray, *first: FloatArray) -> None:
-    """At samples that were not used, residual, external torques and the rest stay what they were; at first as given."""
-    last = np.searchsorted(kept, np.arange(len(found.residual)), side="right")
-    for values, before in zip(found[:3], first, strict=True):
-        values[:] = np.vstack((before, values[kept]))[last]

@@ -319,6 +319,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         for i in range(n):
             joint, torque = watch.joints[i], 0.0
             way, joint.place = q[i] - joint.place, q[i]
+            clock.still = clock.still if dt > 0.0 or abs(way) < SHORTEST else 0.0
             joint.early = min(max(joint.early + way / SHORTEST, -1.0), 1.0)
             external[k, i] = 0.0
             bias[0, i], watch.density[i] = rows.bias[k, i, ARM], watch.density[i] if dt > 0.0 else 0.0
@@ -342,6 +343,9 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if clock.settled == 0:  # the transient of the filters has not died out
             if clock.age > (SETTLING / settings.pole if clock.started == 1 else FIRST_SETTLING):
                 clock.settled = clock.started = 1
+            if clock.lasts == 1 and clock.still >= BRIDGED and stamp >= clock.loud:
+                clock.loud = stamp  # nothing says that it has ended
+                continue
             resume(settings.sigma, watch)
             if clock.lasts == 1:
                 return k, GAP
@@ -457,8 +461,8 @@ class ContactDetector:
             left, explained = (((x / self._settings.sigma) ** 2).sum() for x in (self._joints["e"], self._of_payload))
             is_payload = what == IS_BACK and left <= LEFT**2 * self._clock["strongest"][0] < explained
             ended_by = STEADY if what == LASTS else PAYLOAD if is_payload else RELEASED
-            end = max(stamp, contact.start)  # stamps may have jumped back
-            self.contact = replace(contact, torques=self._torques, end=end, ended_by=ended_by)
+            stamp = max(stamp, contact.start)  # they may have jumped back
+            self.contact = replace(contact, torques=self._torques, end=stamp, ended_by=ended_by)
             self._clock["lasts"] = 0
             resume(self._settings.sigma, self._watch)
 

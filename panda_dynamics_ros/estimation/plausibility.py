@@ -145,8 +145,8 @@ class PlausibilityCheck:
                 f"{mass:.2f} kg have been there from the start, and the links of {robot.name} include a hand of 0.73 "
                 f"kg: if none is mounted, {mass + 0.73:.2f} kg are carried; set robot to panda"
             )
-        no_end_effector = np.allclose(robot.T_flange_ee, np.eye(4))
-        if from_start and no_end_effector and mass_std <= 0.2 and HAND[0] < mass < HAND[1]:
+        is_bare_franka = np.allclose((robot.T_joint_flange @ robot.T_flange_ee)[:3, 3], (0.0, 0.0, 0.107))
+        if from_start and is_bare_franka and mass_std <= 0.2 and HAND[0] < mass < HAND[1]:
             yield (
                 f"{mass:.2f} kg have been there from the start, about as much as the Franka Hand (0.73 kg): if it is "
                 "mounted, set end_effector to hand; check robot, too"

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.friction import presliding_states
+from panda_dynamics_ros.dynamics import link_side_torques, presliding_states
 from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
@@ -69,7 +69,7 @@ def _statistics(
     """Gram (M, M), moment (M, n), square (n,) and number of the rows of one recording, weighted by 1 / kappa."""
     clock, filters = MotionClock(robot.n), MomentumRegression(1, options.bandwidth_hz, len(points))
     near, found = covariance(_coordinates(recording), points), [np.zeros((0, 1 + robot.n + len(points)))]
-    samples = recording.stamp, recording.q, recording.dq, recording.tau
+    samples = recording.stamp, recording.q, recording.dq, link_side_torques(robot, recording.q, recording.tau)
     for part, steps, filtered in recorded_rows(robot, *samples, options.bandwidth_hz, ROW_PERIOD, options.max_gap_s):
         if steps[0] == 0.0:
             clock.restart()

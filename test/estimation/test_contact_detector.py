@@ -190,6 +190,15 @@ def test_a_contact_does_not_outlive_a_gap(panda, motion, clean):
     assert not contact.lasts
 
 
+def test_on_a_standing_arm_a_contact_goes_on_over_a_gap(panda, rng):
+    still = standing(3.0, 1000.0)
+    tau, kept = torques(panda, still) + pushed(panda, still, 5, 10.0, rng), np.abs(still.stamp - AT - 0.15) > 0.07
+    still = Motion(still.stamp[kept], still.q[kept], still.dq[kept], still.ddq[kept])
+    (contact,) = run(ArmMonitor(panda), still, tau[kept])
+    assert contact.ended_by == "released"
+    assert 0.0 < contact.end - (AT + DURATION) < 0.3
+
+
 def test_a_push_on_a_standing_arm_ends_though_it_leaves_friction_elsewhere(panda, rng):
     """A fifth of it stays; once in one contact, and once after it has become `steady`, when it goes as another one."""
     still = standing(2.5, 1000.0)

@@ -63,6 +63,8 @@ def test_replay_smoothing_and_identification_take_them(panda, recording, kind):
     np.testing.assert_allclose(found.measured_torques, recording.tau, atol=EXACT)
     np.testing.assert_allclose(found.external_torques, wanted.external_torques, atol=1e-6)
     assert found.last.mass == pytest.approx(wanted.last.mass, abs=1e-6)
+    maps = [pdr.learn_residual(*each).residual_map for each in ((other, robot), (recording, panda))]
+    np.testing.assert_allclose(maps[0].square, maps[1].square, rtol=1e-6)
 
 
 def test_identification_accounts_for_rotors_and_refuses_torques_without_gravity(panda):

@@ -156,6 +156,7 @@ def runs():
         "heavier B": run("B2", InertialParameters(1.2, PAYLOAD.com, PAYLOAD.inertia), begin=120.0, seed=2),
         "elsewhere": run("B", PAYLOAD, motion=replace(MOTION, q=MOTION.q + 0.4 * np.eye(7)[4])),
         "losing": replace(loaded, tau=np.vstack((loaded.tau[:half], run("B", begin=60.0).tau[half:]))),
+        "currents": replace(loaded, tau=loaded.tau / 10.0),
         "short": run("B", PAYLOAD, motion=sinusoids(1.0, rate=200.0)),
     }
 
@@ -169,6 +170,7 @@ def runs():
         (["B", "heavier B"], ["A"], r"B\d?: expected one payload in all loaded runs"),
         (["B"], ["A", "later A"], r"A\d?: expected one payload in all unloaded runs"),
         (["B"], [], "loaded, unloaded: expected a run of each, got 1 and 0"),
+        (["currents"], ["A"], r"B: torques are 0\.1. times those of panda: check robot and effort"),
         (["short"], ["A"], r"B: expected 1\.5 s or more in one piece, got 0\.99 s"),
     ],
 )

@@ -211,6 +211,14 @@ def test_a_tool_that_is_pressed_on_a_table_at_rest_is_in_doubt(panda):
     assert abs(estimates[-1].mass - 0.8) < 3.0 * estimates[-1].std[0] < 0.3
 
 
+def test_a_finger_that_has_pressed_a_standing_arm_down_leaves_no_doubt(panda):
+    motion = standing(14.0, 200.0)
+    tau = torques(panda, motion) + push(panda, motion, 7, [0.0, 0.0, -15.0], 0.3, 6.0)
+    _, estimates = followed(panda, motion, tau + 0.02 * np.random.default_rng(0).standard_normal(tau.shape))
+    assert estimates[-1].status.startswith("standing still"), "not a weight or a steady push"
+    assert estimates[-1].mass < estimates[-1].std[0] > 0.1
+
+
 def test_in_a_loop_what_was_in_doubt_at_its_end_may_end_at_its_begin(panda):
     """Half of a load is let down at rest: a release, or a push. At the begin of the recording it is there again."""
     motion, more = standing(12.0, 200.0), replace(PAYLOAD, mass=2.0)
