@@ -43,14 +43,15 @@ def start(context):
     namespaces = [arm.get("namespace", "").strip("/") for arm in settings]
     if not namespaces or not all(namespaces) or len(set(namespaces)) < len(namespaces):
         raise RuntimeError(f"{wanted}, got the namespaces {namespaces} in {path}")
-    return [*(group(context, arm) for arm in settings), aggregator(namespaces)]
+    pushed = context.launch_configurations.get("ros_namespace", "")
+    return [*(group(context, arm) for arm in settings), aggregator(namespaces, pushed)]
 
 
 def as_argument(value):
     """A value of YAML as it would be typed on the command line."""
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def group(context, arm):
@@ -66,12 +67,13 @@ def group(context, arm):
     return GroupAction([*(SetLaunchConfiguration(*each) for each in own.items()), *nodes], scoped=True, forwarding=True)
 
 
-def aggregator(arms):
+def aggregator(arms, pushed):
     """ROS's diagnostic_aggregator, which gathers on /diagnostics_agg what the nodes of each namespace say."""
     if not has_resource("packages", "diagnostic_aggregator"):
         return LogInfo(msg="no /diagnostics_agg: diagnostic_aggregator is not installed")
     kind = {"type": "diagnostic_aggregator/GenericAnalyzer", "timeout": STALE}
-    analyzers = {f"arm{k}": {**kind, "path": arm, "startswith": [f"{arm}/"]} for k, arm in enumerate(arms)}
+    starts = [f"{pushed}/{arm}/pa".lstrip("/") for arm in arms]  # of both nodes, not of an arm in a namespace below
+    analyzers = {f"arm{k}": {**kind, "path": arms[k], "startswith": [start]} for k, start in enumerate(starts)}
     parameters = [{"path": "Arms", **analyzers}]
     return Node(package="diagnostic_aggregator", executable="aggregator_node", parameters=parameters)
 

@@ -20,6 +20,7 @@ from panda_dynamics_ros.nodes.launching import (
 
 ARGUMENTS = [
     argument("bag", "A rosbag2 recording: .db3, .mcap or its folder.", None),
+    argument("topic", "The recorded topic; empty: the one with joint states."),
     argument("rate", "Speed of playing, times real time; empty: as in params_file, else 1."),
     argument("loop", "Start again at the end.", choices=SWITCH),
 ]
@@ -33,8 +34,8 @@ def at_the_end(event, context):
 
 
 def start(context):
-    parameters = {**given(context, {"bag": str, "rate": float, "loop": bool}), **source_parameters(context)}
-    player = package_node(context, "bag_player", "bag_player", parameters, on_exit=at_the_end)
+    own = given(context, {"bag": str, "topic": str, "rate": float, "loop": bool})
+    player = package_node(context, "bag_player", "bag_player", own | source_parameters(context), on_exit=at_the_end)
     return [*estimators(context), player]
 
 

@@ -24,7 +24,8 @@ SHARED = [
     "effort", "namespace", "arm_prefix", "joint_states_topic", "payload_topic", "base_frame",
     "params_file", "use_sim_time", "one_process", "respawn", "rviz", "launch_prefix", "log_level",
 ]  # fmt: skip
-ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "replay": ["bag", "rate", "loop"], "fleet": ["arms"]}
+ARGUMENTS = {"dynamics": [], "demo": ["payload_mass", "seed"], "fleet": ["arms"]}
+ARGUMENTS["replay"] = ["bag", "topic", "rate", "loop"]
 ARGUMENTS["franka"] = ["robot_ip", "binding"]
 ARGUMENTS["weigh"] = ["simulated", "trajectory", "trajectory_topic", "order", "results", "payload_mass", "seed"]
 

@@ -5,6 +5,7 @@ It is the one call by which this package changes a real robot: the controller co
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def unfit_for_load(estimate: PayloadEstimate, is_touched: bool = False) -> str:
 class LoadService:
     """`~/apply_load`, served by a node and threads of its own: while the robot is waited for, samples are used."""
 
-    def __init__(self, node: Node, monitor: ArmMonitor) -> None:
-        self._node, self._monitor = node, monitor
+    def __init__(self, node: Node, monitor: ArmMonitor, is_current: Callable[[], bool] = lambda: True) -> None:
+        self._node, self._monitor, self._is_current = node, monitor, is_current
         what = "Franka's service that ~/apply_load calls."
         self._service = fixed(node, "set_load_service", "service_server/set_load", what)
         # Without parameters; its names are resolved by `node`, which has the remappings.
@@ -74,7 +75,8 @@ class LoadService:
     def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
         """Send the estimate, if it is fit for it; whether the robot took it, and in words."""
         estimate, contact = self._monitor.payload_estimator.estimate, self._monitor.contact_detector.contact
-        if missing := unfit_for_load(estimate, is_touched=contact is not None and contact.lasts):
+        missing = unfit_for_load(estimate, is_touched=contact is not None and contact.lasts)
+        if missing := missing if self._is_current() else "no samples are used now: what is carried may have changed":
             return False, f"not sent: {missing}"
         load = franka_load(estimate)
         try:

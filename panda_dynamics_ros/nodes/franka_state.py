@@ -117,7 +117,7 @@ def published(stream: FrankaStream, joint_names: Sequence[str]) -> Iterator[Call
 
     It is called with None while no states come. Callbacks are served within its calls.
     """
-    with ros():
+    with ros([]):
         node, executor, calls = FrankaStateNode(stream, joint_names), make_executor(), itertools.count(1)
         executor.add_node(node)
 

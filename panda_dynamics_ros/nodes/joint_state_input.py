@@ -206,8 +206,8 @@ class JointStateInput:
 
     def _refuse(self, error: PandaDynamicsError) -> None:
         """Count a sample that was left out, and log it now and then."""
-        self._left_out = shortened(str(error))
-        self.monitor.reject(getattr(error, "reason", type(error).__name__), self._left_out)
+        self._left_out = self.monitor.latest_problem = shortened(str(error))
+        self.monitor.rejected[getattr(error, "reason", type(error).__name__)] += 1
         if time.monotonic() > self._next_warning:  # rclpy's own throttle takes longer than a sample
             self._next_warning = time.monotonic() + PATIENCE
             self._node.get_logger().warning(f"sample left out: {self._left_out}")

@@ -6,6 +6,7 @@ default; so most arguments are empty by default.
 """
 
 import atexit
+import json
 import re
 import shutil
 import tempfile
@@ -22,7 +23,6 @@ from launch.launch_context import LaunchContext
 from launch.launch_description import LaunchDescription
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
@@ -106,8 +106,6 @@ def given(context: LaunchContext, kinds: Mapping[str, type], names: Mapping[str,
 
 def _value(name: str, text: str, kind: type) -> Any:
     try:
-        if kind is str:
-            return ParameterValue(text, value_type=str)
         if kind is list:
             return [float(word) for word in text.strip("[] ").replace(",", " ").split()]
         return {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
@@ -127,6 +125,10 @@ def package_node(
     file = Path(value_of(context, "params_file")).expanduser()
     if not file.is_file():
         raise RuntimeError(f"params_file: expected a YAML file, got {file}, which does not exist")
+    own = Path(tempfile.mkdtemp(prefix="panda_parameters_"), "own.yaml")
+    atexit.register(shutil.rmtree, own.parent, ignore_errors=True)
+    # By a pattern that is in no user's file: one that is in both, such as /**, would count where it stood there.
+    own.write_text(json.dumps({"/**/*": {"ros__parameters": dict(parameters)}}), encoding="utf-8")
     return Node(
         package=options.pop("package", PACKAGE),
         executable=executable,
@@ -134,7 +136,7 @@ def package_node(
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         prefix=LaunchConfiguration("launch_prefix"),
-        parameters=[str(file), *([dict(parameters)] if parameters else [])],
+        parameters=[str(file), *([str(own)] if parameters else [])],
         remappings=[
             *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
             *options.pop("remappings", ()),

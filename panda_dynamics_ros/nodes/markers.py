@@ -103,14 +103,14 @@ class PayloadMarkers:
         self._publisher = publisher(node, MarkerArray, "~/payload_markers", 1)
         every(node, PERIOD, self._publish)
 
-    def message(self) -> MarkerArray:
+    def message(self, markers: SceneMarkers | None = None) -> MarkerArray:
         """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
         scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimator.estimate))
-        return self._markers.message(Header(frame_id=self._samples.flange_frame), scene)
+        return (markers or SceneMarkers()).message(Header(frame_id=self._samples.flange_frame), scene)
 
     def _publish(self) -> None:
         if self._samples.joint_names and self._publisher.get_subscription_count():
-            self._publisher.publish(self.message())
+            self._publisher.publish(self.message(self._markers))
 
 
 class RobotMarkers:

@@ -141,7 +141,7 @@ class PayloadEstimatorNode(Node):
         self.add_post_set_parameters_callback(self._on_parameters)
         every(self, 1.0, self._publish_offsets)
         # Last, since it starts a thread: a node whose parameters are refused has none to end.
-        self._load = LoadService(self, self.monitor)
+        self._load = LoadService(self, self.monitor, lambda: self.enabled and not self.samples.is_stale)
 
     def _estimate(self, samples: list[Sample]) -> None:
         if self.enabled:

@@ -70,9 +70,12 @@ def spin(executor: Executor, done: Callable[[], bool], wait_for_input: Callable[
 
 
 @contextlib.contextmanager
-def ros() -> Iterator[None]:
-    """Within, a command takes part in ROS; its arguments and its signals stay its own."""
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+def ros(args: list[str] | None = None) -> Iterator[None]:
+    """Within, a process takes part in ROS, with these arguments (None: its own); its signals stay its own."""
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # an argument or a variable that cannot be read, or no folder for logs
+        raise ArgumentError(str(error)) from error
     try:
         yield
     finally:
@@ -108,25 +111,22 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
     try:
         if kernels:
             warm_up(kernels, report=get_logger("warm_up").info)
-        try:
-            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        except RuntimeError as error:  # a parameter file or a ROS argument that cannot be read
-            raise ArgumentError(str(error)) from error
-        made = factory()
-        nodes = [made] if isinstance(made, Node) else list(made)
-        executor = make_executor()
-        for node in nodes:
-            executor.add_node(node)
-            # The first line that a process logs takes 50 ms, in which rclpy looks through all modules: not a sample's.
-            node.get_logger().info("ready")
-        # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
-        gc.collect()
-        gc.freeze()
-        wait_for_input = next((node.wait_for_input for node in nodes if hasattr(node, "wait_for_input")), None)
-        spin(executor, lambda: any(getattr(node, "done", False) for node in nodes), wait_for_input)
-        for node in nodes:
-            executor.remove_node(node)
-            node.destroy_node()
+        with ros():
+            made = factory()
+            nodes = [made] if isinstance(made, Node) else list(made)
+            executor = make_executor()
+            for node in nodes:
+                executor.add_node(node)
+                # The first line that a process logs takes 50 ms: rclpy looks through all modules. Not a sample's time.
+                node.get_logger().info("ready")
+            # What start-up left behind lives as long as the node: the collector need not walk it at 1 kHz.
+            gc.collect()
+            gc.freeze()
+            wait_for_input = next((node.wait_for_input for node in nodes if hasattr(node, "wait_for_input")), None)
+            spin(executor, lambda: any(getattr(node, "done", False) for node in nodes), wait_for_input)
+            for node in nodes:
+                executor.remove_node(node)
+                node.destroy_node()
     except (PandaDynamicsError, ParameterException, RuntimeError) as error:
         # rclpy has no exception of its own for a wrong override.
         if isinstance(error, RuntimeError) and "QoS override" not in str(error):
@@ -134,7 +134,6 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
         return CANNOT_START
     finally:
-        rclpy.try_shutdown()
         # Launch sends its own SIGINT after the terminal's. Python, while it ends, would set the handlers back, and the
         # second would count as the node's death.
         on_signals(signal.SIG_IGN)

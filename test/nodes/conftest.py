@@ -60,7 +60,7 @@ def probe() -> Iterator[Any]:
     from nodes.probe import Probe
     from panda_dynamics_ros.nodes.runner import ros
 
-    with ros():
+    with ros([]):
         yield Probe()
 
 

@@ -124,15 +124,12 @@ def test_the_arm_does_not_move_unless_it_is_where_the_motion_starts(example):
 def test_a_run_that_failed_is_made_again(example, what_happens):
     example.on_sample(joint_state(np.array(READY)))
     example.start()
-    if what_happens == "the arm stands":
-        late = joint_state(np.array(READY))
-        late.header.stamp = conversions.time_message(1.7e9 + example.planned.times[-1] + 1.0)
-        example.on_sample(late)
-    else:
-        example.arrived -= 1.0
+    last = joint_state(np.array(READY))
+    last.header.stamp = conversions.time_message(1.7e9 + example.planned.times[-1] + 1.0)
+    example.on_sample(last)
+    example.arrived -= 1.0 if what_happens == "joint states stop" else 0.0
     example.on_timer()
-    assert not example.running
-    assert not example.recorded
+    assert (example.running, example.recorded) == (False, [])
 
 
 @pytest.mark.parametrize("content", [b"t,q1\n0,1\n", b"\xff\xd8", b"points: 3\n", b"joint_names: [a]\npoints: [{}]\n"])
