@@ -143,9 +143,8 @@ def _opened(name: str, host: str) -> Any:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Within, Ctrl-C and SIGTERM end the process: the bindings do not let Python's handlers run while they connect."""
-    is_main = threading.current_thread() is threading.main_thread()  # in others no handler can be set
-    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    """Within, in the main thread, Ctrl-C and SIGTERM end the process: bindings that connect let no handler run."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:
         yield

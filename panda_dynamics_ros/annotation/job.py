@@ -26,7 +26,6 @@ from panda_dynamics_ros.untrusted import import_optional
 
 ENDINGS = (*STORAGES, *TABLES)
 METADATA = "metadata.yaml"
-SUMMARY = "summary.json"  # in a folder that `replay` has written
 SAVING_S = 60.0  # between two savings of the table: a run that is killed loses no more
 PATIENCE_WITH_SCHEDULER = "20s"
 
@@ -211,7 +210,7 @@ def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
         globbed = () if Path(path).exists() else map(Path, glob.glob(path, recursive=True))  # noqa: PTH207
         tops = [Path(path), *(each for file in globbed for each in (file, file.parent / METADATA))]
         files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
-        replays = {file.parent for file in files if file.name == "payload.csv" and file.with_name(SUMMARY).exists()}
+        replays = {f.parent for f in files if f.name == "payload.csv" and f.with_name("summary.json").exists()}
         files = {file for file in files if replays.difference([Path(path)]).isdisjoint(file.parents)}
         sources = {Path(source.path).absolute(): source for source in _sources(files)}
         if not sources:

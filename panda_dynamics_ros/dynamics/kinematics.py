@@ -10,7 +10,7 @@ from panda_dynamics_ros.dynamics.kernels import blocks, chain
 from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
-from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, along, column, cross, sub
+from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, along, column, cross, scale
 from panda_dynamics_ros.errors import ArgumentError
 from panda_dynamics_ros.robot.description import RobotDescription
 
@@ -100,7 +100,7 @@ def jacobian_of_one(table, frame, q, J):
                 put(one, 0, i, z)
                 put(one, 3, i, ZERO)
             else:
-                put(one, 0, i, cross(z, sub(point, origin)))
+                put(one, 0, i, cross(z, add(point, scale(-1.0, origin))))
     return finite(q)
 
 

@@ -172,8 +172,7 @@ class RobotDescription:
     def horizontal(self) -> FloatArray:
         """(2, 3): horizontal directions near two axes of the base. If the base is tilted, gravity leans to them."""
         down = self.gravity / max(float(np.linalg.norm(self.gravity)), 1e-9)
-        axes = np.delete(np.eye(3), int(np.argmax(np.abs(down))), axis=0)
-        level = axes - np.outer(axes @ down, down)
+        level = np.delete(np.eye(3) - np.outer(down, down), int(np.argmax(np.abs(down))), axis=0)
         return np.asarray(level / np.linalg.norm(level, axis=1, keepdims=True))
 
     def mounted(self: Self, rpy: ArrayLike = (0.0, 0.0, 0.0), gravity: ArrayLike | None = None) -> Self:

@@ -42,9 +42,9 @@ def resolve_joint_names(
     Raises SampleError: the arm's joints are not all there.
     """
     available = set(available_names)
-    for prefix in (arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
+    for prefix in ("", arm_prefix, f"{arm_prefix}_") if arm_prefix else ("",):
         own = tuple(f"{prefix}{name}" for name in robot_joint_names)
-        if available.issuperset(own):
+        if own[0].startswith(arm_prefix) and available.issuperset(own):
             return own
     n = len(robot_joint_names)
     stems = sorted({match["stem"] for name in available if by_scheme and (match := _NUMBERED.fullmatch(name))})

@@ -100,8 +100,3 @@ class StreamMonitor:
         # The median is needed now and then, not at every sample.
         if len(self._steps) < 20 or self.received % 50 == 0:
             self.period = float(np.median(self._steps)) if len(self._steps) >= 5 else math.nan
-
-    def reject(self, reason: str, problem: str) -> None:
-        """A sample could not be used; `reason` is what it counts under, `problem` says it in full (one line)."""
-        self.rejected[reason] += 1
-        self.latest_problem = problem

@@ -36,10 +36,11 @@ FLANGES = ("link8", "flange", "tool0", "attachment_site")
 LARGEST, MOST_LINKS = 16 << 20, 2000
 """Bytes of a description, which may come from anywhere, and its links: whole humanoids have a hundred."""
 ACCELERATION = 10.0  # rad/s^2 or m/s^2, limit of every joint: URDF states none
-UNSTATED = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi, "effort": 100.0}
+UNSTATED = {"lower": -2 * np.pi, "upper": 2 * np.pi, "velocity": np.pi, "effort": 100.0}
 """rad, rad/s, N m: of a continuous joint, and for the velocity or effort 0 of exporters that know none."""
-RESIDUAL_SHARE, RESIDUAL_TIME = 0.01, 0.5
-"""Standard deviation of the torque residual as a share of the effort limit, and s for which it keeps its value."""
+RESIDUAL_SHARE, FRICTION_SHARE, RESIDUAL_TIME = 0.01, 0.2, 0.5
+"""Standard deviation of the torque residual as a share of the effort limit, or of dry friction if that is more; s for
+which it keeps its value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +272,8 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         warnings.warn(f"{tree.name}: joints off the chain are locked at zero: {names}", stacklevel=2)
     each_joint = [_limits(joint) for joint in joints]
     limits = {key: np.array([of_joint[key] for of_joint in each_joint]) for key in UNSTATED}
-    n = len(joints)
+    n, coulomb = len(joints), _dynamics(joints, "friction")
+    residual = np.maximum(RESIDUAL_SHARE * limits["effort"], FRICTION_SHARE * coulomb)
     return model(
         name=tree.name,
         joint_names=tuple(joint.name for joint in joints),
@@ -280,9 +282,9 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
         links=tuple(links),
         T_joint_flange=T_link_frame.T @ parts[tip],
         T_flange_ee=np.eye(4),
-        friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=_dynamics(joints, "friction")),
+        friction=Friction.of(n, viscous=_dynamics(joints, "damping"), coulomb=coulomb),
         limits=JointLimits(acceleration=np.full(n, ACCELERATION), **limits),
-        residual=ResidualModel(RESIDUAL_SHARE * limits["effort"], np.full(n, RESIDUAL_TIME)),
+        residual=ResidualModel(residual, np.full(n, RESIDUAL_TIME)),
         gravity=tree.held(tree.root, ())[base][:3, :3].T @ tree.gravity,
         rotor_inertia=_dynamics(joints, "armature"),
         base_link=base,

@@ -156,8 +156,7 @@ def test_what_replay_has_written_is_no_recording(tmp_path):
     touch(*(tmp_path / "replay_output" / "results" / name for name in ("metadata.yaml", "results.mcap")))
     for path in (tmp_path, tmp_path / "**" / "*"):
         assert names(path, top=tmp_path) == ["a.mcap"]
-    named = names(tmp_path / "replay_output", top=tmp_path)
-    assert "replay_output/results" in named, "what was named"
+    assert "replay_output/results" in names(tmp_path / "replay_output", top=tmp_path), "what was named"
 
 
 def test_a_recording_that_is_named_in_two_ways_is_one(tmp_path, monkeypatch):

@@ -167,9 +167,8 @@ def test_scale_of_the_arm_does_not_matter():
 def test_axes_that_meet_but_for_rounding():
     """A head whose pan and tilt meet, as an exporter writes it: the only other length is 5.6e-17 m."""
     tilt = transform([-np.pi / 2.0, 0.0, 0.0], [0.0, 5.5511e-17, 0.0])
-    rng = np.random.default_rng(47)
     placements = np.array([transform(np.zeros(3), [0.0, 0.0, 0.3]), tilt])
-    assert_minimal_and_complete(chain(placements, (False, False), (random_body(rng), random_body(rng))))
+    assert_minimal_and_complete(chain(placements, (False, False), (random_body(np.random.default_rng(47)),) * 2))
 
 
 def test_tolerance_overlooks_a_calibration(panda):

@@ -105,6 +105,7 @@ def test_two_arms_need_a_prefix():
     assert resolve_joint_names(both, ARM, "right_") == named("right_panda_")
     assert resolve_joint_names(both, ARM, "left") == named("left_panda_")
     assert resolve_joint_names([*both, *ARM], ARM, "left") == named("left_panda_")
+    assert resolve_joint_names(both, named("left_panda_"), "left") == named("left_panda_"), "as a dual arm's URDF"
     with pytest.raises(SampleError, match="start with 'middle'") as caught:
         resolve_joint_names(both, ARM, "middle")
     assert caught.value.reason == "other joints"

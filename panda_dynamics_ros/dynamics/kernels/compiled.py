@@ -5,8 +5,8 @@ Machine code in a cache is run as it is found, so whoever may write to the cache
 
 - The cache is in the user's cache folder, or below `NUMBA_CACHE_DIR`. One to which others may write is not used.
 - numba notices an edit of the file in which a kernel stands, but not of those that it calls. The cache's folder is
-  named after the texts of all files with kernels, so that each version of them has a cache of its own, and after
-  their places and times, by which numba knows them.
+  named after the texts of all files with kernels, their places and times, Python and numba: it has what is compiled for
+  all of these, or nothing (warm_up.py).
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import warnings
@@ -34,8 +35,8 @@ UNUSED = 30 * 86400.0  # s, after which the cache of other versions is removed
 
 
 def _texts() -> str:
-    """A name for the texts, places and times of all files with kernels."""
-    texts = hashlib.sha256()
+    """A name for what compiles, and for the texts, places and times of all files with kernels."""
+    texts = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_bytes()
         if b"\n@compiled" in text or b"\n@part" in text or file == Path(__file__):
@@ -69,6 +70,8 @@ def _prepared(base: Path) -> Path:
         raise PermissionError(folder)
     tempfile.TemporaryFile(dir=folder).close()
     os.utime(folder)
+    for empty in (each for each in folder.rglob("*.nb[ci]") if not each.stat().st_size):
+        empty.unlink(missing_ok=True)  # the power failed before it was on the disk: numba would fail on it
     for other in folder.parent.glob("panda_dynamics_ros-*"):
         if time.time() - other.lstat().st_mtime > UNUSED:
             shutil.rmtree(other, ignore_errors=True)
