@@ -83,7 +83,7 @@ def rows_of(robot: RobotDescription, data: JointDataset) -> RunRows:
     q, dq, ddq, period = samples.q, samples.dq, samples.ddq, samples.period
     of_arm = inverse_dynamics(robot, q, dq, ddq) + friction_torques(robot, dq) + robot.felt_rotor_inertia * ddq
     left, gain = samples.tau - of_arm, float(np.vdot(samples.tau, of_arm) / np.vdot(of_arm, of_arm))
-    if not 0.2 < gain < 5.0:
+    if not 0.2 < gain < 5.0:  # as no payload changes it
         raise DataError(f"{data.source}: torques are {gain:.2g} times those of {robot.name}: check robot and effort")
     regressor = payload_regressor(robot, q, dq, ddq).reshape(len(q), -1)
     moving = np.clip((np.linalg.norm(dq, axis=1) - STILL_SPEED) / (MOVING_SPEED - STILL_SPEED), 0.0, 1.0)

@@ -593,14 +593,14 @@ class PayloadEstimator:
         self._detector.restart()
 
     def _is_back(self, state: GaussianState) -> bool:
-        """Whether a state has come back to what was carried before a release that is in doubt: a push has ended."""
+        """Whether a state has come back to what was carried before a release or load in doubt: a push has ended."""
         last, prior, k = self._last, self.options.prior_std, len(self._state.mean) - PARAMETERS
         if self.keeps_past or last is None or last.untouched is None or last.kind not in (RELEASE, LOAD):
             return False
         now, before = state.mean[0], state.mean[k]
-        far = abs(now - last.mass) if last.kind == RELEASE else 0.5 * hypotheses.LIGHTEST
+        far = abs(now - last.mass) if last.kind == RELEASE else 0.5 * hypotheses.LIGHTEST  # else an object is there
         if abs(now - before) > far or abs(last.untouched.mean[0] - before) > hypotheses.LIGHTEST:
-            return False  # or more than this release is in doubt
+            return False  # or more than this change is in doubt
         difference, covariance, _ = state.difference(THETA, slice(k, k + PARAMETERS))
         odds = 1.0 / hypotheses.change_probability(self._stamp - last.onset)  # else it has changed twice
         return hypotheses.are_the_same(difference, covariance, prior / prior[0], odds) > 0.5
