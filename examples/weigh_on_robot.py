@@ -38,7 +38,7 @@ from panda_dynamics_ros.robot.joint_mapping import OTHER_JOINTS, JointMapping, r
 # A second of samples may wait while the executor does something else; none is to be lost.
 EVERY_SAMPLE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 START_TOLERANCE, STILL = 0.02, 0.02  # rad, rad/s
-RANGE_TOLERANCE = 0.1  # rad, between the ranges that a joint moved through and was to
+RANGE_TOLERANCE = 0.1  # rad, by which a joint's range of motion may differ from the planned one
 AFTER = 0.5  # s, recorded beyond the end of the motion
 STALE = 0.5  # s
 

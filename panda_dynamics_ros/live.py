@@ -143,7 +143,7 @@ def _opened(name: str, host: str) -> Any:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Within, in the main thread, Ctrl-C and SIGTERM end the process: bindings that connect let no handler run."""
+    """Within, in the main thread, Ctrl-C and SIGTERM end the process: a binding that connects lets no handler run."""
     numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:

@@ -319,7 +319,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         for i in range(n):
             joint, torque = watch.joints[i], 0.0
             way, joint.place = q[i] - joint.place, q[i]
-            clock.still = clock.still if dt > 0.0 or abs(way) < SHORTEST else 0.0  # it moved in a gap
+            clock.still = clock.still if dt > 0.0 or abs(way) < SHORTEST else 0.0  # moved in a gap
             joint.early = min(max(joint.early + way / SHORTEST, -1.0), 1.0)
             external[k, i] = 0.0
             bias[0, i], watch.density[i] = rows.bias[k, i, ARM], watch.density[i] if dt > 0.0 else 0.0
@@ -344,7 +344,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
             if clock.age > (SETTLING / settings.pole if clock.started == 1 else FIRST_SETTLING):
                 clock.settled = clock.started = 1
             if clock.lasts == 1 and clock.still >= BRIDGED and stamp >= clock.loud:
-                clock.loud = stamp  # nothing says that it has ended
+                clock.loud = stamp  # nobody has seen it end
                 continue
             resume(settings.sigma, watch)
             if clock.lasts == 1:

@@ -230,8 +230,8 @@ def unnoticed_variance(L: FloatArray, shares: FloatArray) -> float:
 def nothing_is_carried(mass: float, variance: float, odds: float, missing: float = 0.0) -> float:
     """Probability that what is carried is nothing, which has the prior `odds`, and no payload of one of `SIZES`.
 
-    mass, variance: kg and its square. The Bayes factor is that of posterior and prior density at zero (Dickey 1971),
-        of a mass that is known better than `SIZES`; else it is too small.
+    mass, variance: kg and its square. The Bayes factor is that of posterior and prior density at zero (Dickey 1971);
+        it is too small where the mass is known no better than by `SIZES`.
     missing: probability that something is missing instead, with a mass below zero.
     """
     variance += NOTHING**2

@@ -476,7 +476,7 @@ class PayloadEstimator:
             of_shape = shape_problem(self.shape, theta.mean, theta.covariance, prior_std) if self.shape else ""
             shown = theta, self._present, self._present.of(self._least(self._present)[0])
             masses = [(float(each.mean[0]), math.sqrt(each.covariance[0, 0])) for each in shown]
-            # Behind phi is what was carried before, or tared.
+            # The state has entries behind phi once a change was adopted, or something was tared.
             from_start = pending is None and self._touch is None and len(self._state.mean) == self._phi.stop
             self._plausibility.evaluate(masses, from_start, self.arm_errors, of_shape)
         status = ESTIMATING if motion > 0.0 else STANDSTILL
@@ -598,7 +598,7 @@ class PayloadEstimator:
         if self.keeps_past or last is None or last.untouched is None or last.kind not in (RELEASE, LOAD):
             return False
         now, before = state.mean[0], state.mean[k]
-        far = abs(now - last.mass) if last.kind == RELEASE else 0.5 * hypotheses.LIGHTEST  # else an object is there
+        far = abs(now - last.mass) if last.kind == RELEASE else 0.5 * hypotheses.LIGHTEST  # no light object
         if abs(now - before) > far or abs(last.untouched.mean[0] - before) > hypotheses.LIGHTEST:
             return False  # or more than this change is in doubt
         difference, covariance, _ = state.difference(THETA, slice(k, k + PARAMETERS))

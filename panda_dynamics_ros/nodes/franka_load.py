@@ -75,8 +75,9 @@ class LoadService:
     def _on_apply(self, _: Trigger.Request) -> tuple[bool, str]:
         """Send the estimate, if it is fit for it; whether the robot took it, and in words."""
         estimate, contact = self._monitor.payload_estimator.estimate, self._monitor.contact_detector.contact
-        missing = unfit_for_load(estimate, is_touched=contact is not None and contact.lasts)
-        if missing := missing if self._is_current() else "no samples are used now: what is carried may have changed":
+        if not self._is_current():
+            return False, "not sent: no samples are used now, so that what is carried may have changed"
+        if missing := unfit_for_load(estimate, is_touched=contact is not None and contact.lasts):
             return False, f"not sent: {missing}"
         load = franka_load(estimate)
         try:

@@ -104,7 +104,7 @@ class PayloadMarkers:
         every(node, PERIOD, self._publish)
 
     def message(self, markers: SceneMarkers | None = None) -> MarkerArray:
-        """Its markers, or the deletion of those before; of any stamp, since the flange carries them."""
+        """The payload's, and the deletion of what `markers` have shown; of any stamp: the flange carries them."""
         scene = scenes.Scene({"flange": np.eye(4)}, scenes.payload_primitives(self._estimator.estimate))
         return (markers or SceneMarkers()).message(Header(frame_id=self._samples.flange_frame), scene)
 

@@ -121,7 +121,7 @@ def _plot_band(axes: Axes, time: FloatArray, value: FloatArray, std: FloatArray,
 def _mark_events(mass_axes: Axes, com_axes: Axes, events: Events, duration: float) -> None:
     """A line for each event, with its label where there is room for it."""
     free = -np.inf
-    for time, label in sorted(events, key=lambda each: (each[0], "contact" in each[1])):  # a pick may begin as one
+    for time, label in sorted(events, key=lambda each: (each[0], "contact" in each[1])):  # a pick's label first
         for axes in (mass_axes, com_axes):
             axes.axvline(time, color=GREY, linewidth=0.8, linestyle=":")
         if time >= free:

@@ -121,8 +121,7 @@ class WebView(contextlib.AbstractContextManager["WebView"]):
         if title in self._charts:
             self._charts[title].data = columns
         elif len(columns[0]) > 0:
-            # Dots in place of lines of no width: lines would join what a gap is between.
-            dots = [{"show": not width, "size": 5, "fill": colour} for colour, width in curves]
+            dots = [{"show": not width, "size": 5, "fill": colour} for colour, width in curves]  # lines join over gaps
             series = ({}, *({"stroke": c, "width": w, "points": p} for (c, w), p in zip(curves, dots, strict=True)))
             more |= {"scales": {"x": {"time": False}}, "legend": {"show": False}, "padding": (10, 24, 0, 0)}
             self._charts[title] = self._server.gui.add_uplot(columns, series, title=title, height=190, **more)

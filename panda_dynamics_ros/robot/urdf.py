@@ -39,8 +39,8 @@ ACCELERATION = 10.0  # rad/s^2 or m/s^2, limit of every joint: URDF states none
 UNSTATED = {"lower": -2 * np.pi, "upper": 2 * np.pi, "velocity": np.pi, "effort": 100.0}
 """rad, rad/s, N m: of a continuous joint, and for the velocity or effort 0 of exporters that know none."""
 RESIDUAL_SHARE, FRICTION_SHARE, RESIDUAL_TIME = 0.01, 0.2, 0.5
-"""Standard deviation of the torque residual as a share of the effort limit, or of dry friction if that is more; s for
-which it keeps its value."""
+"""Standard deviation of the torque residual as a share of the effort limit, or of the dry friction if that is
+more, since a simulator's has no presliding; s for which it keeps its value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
 HARMONICS = 5
 SAMPLE_TIME = 0.1  # s: 20 samples in a cycle of the highest harmonic; the margins hold what peaks between them
 POSITION_MARGIN = 0.15  # rad from each limit
-VELOCITY_RESERVE = 0.35  # rad/s, below that from which a joint can stop: the largest velocity_offset of an FR3
+VELOCITY_RESERVE = 0.35  # rad/s below the speed from which a joint can stop: largest velocity_offset of Franka's FR3
 ACCELERATION_SHARE = 0.5  # of the limits; what peaks between samples, and slowing down for a pause, has room
 VELOCITY_SHARE, PERIODIC_VELOCITY_SHARE = 0.55, 0.75
 """Of the limits: motions with a blend, whose peaks during the blend come on top; motions without one."""
