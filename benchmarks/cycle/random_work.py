@@ -17,7 +17,10 @@ from panda_dynamics_ros import InertialParameters
 
 DURATION = 30.0  # s, about
 HEAVIEST = 2.8  # kg, of all that is carried at once
-UNUSUAL = ("dry friction of 6 % of the torque more", "torques 25 ms late", "torques behind a low-pass of 5 Hz")
+UNUSUAL = (
+    "dry friction of 6 % of the torque more", "motor currents with this friction", "torques 25 ms late",
+    "torques behind a low-pass of 5 Hz",
+)  # fmt: skip
 """Signals that the model of an arm's errors does not allow for; `--signals` has them."""
 NOTHING = InertialParameters.zero()
 

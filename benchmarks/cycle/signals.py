@@ -75,6 +75,12 @@ def _load_friction(r: Recording, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(0.06 * np.abs(r.tau) * presliding_states(r.q)[0])
 
 
+def _of_motors(r: Recording, rng: np.random.Generator) -> Recording:
+    """Motor currents, of 1 N m/A, with this friction."""
+    currents = r.tau + _load_friction(r, rng)
+    return replace(r, tau=currents, robot=replace(r.robot, effort="current", motor_constants=np.ones(r.robot.n)))
+
+
 SIGNALS: dict[str, Signal] = {
     "as recorded, 1 kHz": lambda r, rng: r,
     "250 Hz": _at(250.0),
@@ -92,6 +98,7 @@ SIGNALS: dict[str, Signal] = {
     "offsets that wander by 0.4 N m in 90 s": _with_torque(_drift),
     "torques 2 % too large": lambda r, rng: replace(r, tau=1.02 * r.tau),
     "dry friction of 6 % of the torque more": _with_torque(_load_friction),
+    "motor currents with this friction": _of_motors,
     "torques 10 ms late": _late(0.01),
     "torques 25 ms late": _late(0.025),
     "torques behind a low-pass of 20 Hz": _smoothed(20.0),

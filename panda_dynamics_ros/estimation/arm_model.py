@@ -16,6 +16,7 @@ phi      what the description has wrong for long, standard normal. Each column o
     delay        of the torque signal: minus the rate of the torques that description and payload make
     common gain  of all torques: what the description expects of the arm. A gain of the load cannot be told from its
                  mass, so that it is learnt from the arm's own torques
+    load         dry friction of the gears, which grows with the torque, |torque| s: only motor currents have it
     offset       of each joint's torque: 1
     friction     dry, of each joint: s, which follows the way of the joint and is kept at rest (`dynamics.friction`)
     viscous      friction of each joint: dq
@@ -49,14 +50,14 @@ from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
 from panda_dynamics_ros.estimation.regression import FilterState, dry_friction, filter_step, first_order_hold
-from panda_dynamics_ros.robot.description import INERTIAL, TRANSLATION, RobotDescription
+from panda_dynamics_ros.robot.description import CURRENT, INERTIAL, TRANSLATION, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS, InertialParameters
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.robot.residual_map import DRIFT, DRIFT_TIME, NOISE_TIME
 
 # ---- phi, one sigma: how arms of one type differ. docs/payload.md has the sources of all numbers of this file.
 LINK_MASS, LINK_COM, LINK_SHAPE = 0.028, 0.0014, 0.035  # share; m, each coordinate; share of the second moments
-TILT, DELAY, COMMON_GAIN = 0.005, 0.005, 0.015  # rad; s; share
+TILT, DELAY, COMMON_GAIN, LOAD_FRICTION = 0.005, 0.005, 0.015, 0.02  # rad; s; share; share of the torque
 OFFSET, DRY_SHARE, DRY, VISCOUS, SOFT, ROTOR = 0.3, 0.4, 0.3, 0.3, 0.7, 0.05
 """N m; share of the published dry friction, or N m where none is published; N m s/rad; share; kg m^2."""
 # ---- d and e, in standard deviations and correlation times of the residual of the description (`ResidualModel`)
@@ -72,8 +73,8 @@ OUTLIER = 9.0  # variances, beyond which a value does not count as more
 
 TERMS = ("offset", "friction", "viscous", "soft", "rotor_inertia")
 """Of each joint, in the order of its columns."""
-OWN, EXTRA = len(TERMS), 4
-"""Columns of each joint alone; shared columns beside those of the links: two tilts, delay and common gain."""
+OWN, EXTRA = len(TERMS), 5
+"""Columns of each joint alone; shared columns beside those of the links: two tilts, delay, common gain, load."""
 NEGLIGIBLE = 0.1  # torque, in standard deviations of the residual, that the directions left out make up at most
 _STATES, _SPEED, _ACCELERATION = 300, 0.3, 0.15  # random states; shares of the limits, one sigma
 
@@ -104,15 +105,17 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 
 
 @compiled
-def error_columns(second, arm, std, ratio, share, A):
+def error_columns(second, arm, load, std, ratio, share, A):
     """A (n, size of phi) from the filtered terms, in place; zeros stay.
 
-    `arm` (2, n): as of `MomentumRegression.expected`. All columns count `ratio` and `share` (n,).
+    `arm` (3, n): as of `MomentumRegression.expected`. `load` (n,): of the load's friction, share of a joint's own per
+    N m. All columns count `ratio` and `share` (n,).
     """
     delay = second.shape[1] - OWN + 1
     for i in range(A.shape[0]):
-        scale, own = ratio[i] * share[i], delay + 2 + OWN * i
+        scale, own = ratio[i] * share[i], delay + 3 + OWN * i
         A[i, delay], A[i, delay + 1] = -DELAY * scale * arm[1, i], COMMON_GAIN * scale * arm[0, i]
+        A[i, delay + 2] = load[i] * scale * arm[2, i] * second[i, delay]
         A[i, own] = scale * std[i, 0]
         for k in range(second.shape[1]):
             A[i, k if k < delay else own + 1 + k - delay] = scale * second[i, k]
@@ -162,6 +165,7 @@ class ErrorColumns:
         self._dry = np.where(dry == 0.0, 1.0, dry)
         self.dry = np.where(dry == 0.0, DRY, dry)
         """(n,), N m: amplitude of the dry friction that the description has, or what is usual."""
+        self._load = LOAD_FRICTION * (robot.effort == CURRENT) / (self._std[:, 1] * self._dry)
         self._ratio = ratio * robot.residual.error_ratio
         self._shared_ratio = float(self._ratio.mean())
         changes = [_with_inertia(robot, change) for change in error_directions(robot).T]
@@ -179,12 +183,12 @@ class ErrorColumns:
     @property
     def common_gain(self) -> tuple[int, float]:
         """Place of the common gain in phi, and its one sigma."""
-        return self.shared - 1, COMMON_GAIN * self._shared_ratio
+        return self.shared - 2, COMMON_GAIN * self._shared_ratio
 
     def step(self, dt: float, sample: tuple[FloatArray, ...], arm: FloatArray, share: FloatArray) -> FloatArray:
         """A at a sample (q, dq, s) that comes `dt` s after the last one; infinite, and it starts the filters.
 
-        arm: (2, n), N m and N m/s, as of `MomentumRegression.expected`.
+        arm: (3, n), N m and N m/s, as of `MomentumRegression.expected`.
         share: (n,), what a residual map leaves of the errors.
         """
         momentum, bias = self._terms
@@ -192,12 +196,12 @@ class ErrorColumns:
             self._tables, self._links, self._dry, self._published, self._memory, self._std, *sample, momentum, bias
         )
         filter_step(momentum, bias, self._pole, first_order_hold(self._pole, dt), self._filters)
-        error_columns(self._filters.second, arm, self._std, self._ratio, share, self.A)
+        error_columns(self._filters.second, arm, self._load, self._std, self._ratio, share, self.A)
         return self.A
 
     def delay(self, phi: FloatArray) -> float:
         """s, by which the torques are behind the positions."""
-        return DELAY * self._shared_ratio * float(phi[self.shared - 2])
+        return DELAY * self._shared_ratio * float(phi[self.shared - 3])
 
     def errors(self, mean: FloatArray, variance: FloatArray) -> ArmErrors:
         """Mean and variance of phi, (size,) each, in physical units."""
@@ -206,9 +210,9 @@ class ErrorColumns:
         for suffix, values in (("", mean), ("_std", np.sqrt(np.maximum(variance, 0.0)))):
             own = values[k:].reshape(-1, OWN) * self._std * self._ratio[:, None]
             found |= {f"{name}{suffix}": own[:, place] for place, name in enumerate(TERMS)}
-            found[f"tilt{suffix}"] = ratio * TILT * values[k - 4 : k - 2]
-            found[f"delay{suffix}"] = ratio * DELAY * values[k - 2 : k - 1]
-            found[f"common_gain{suffix}"] = ratio * COMMON_GAIN * values[k - 1 : k]
+            found[f"tilt{suffix}"] = ratio * TILT * values[k - 5 : k - 3]
+            found[f"delay{suffix}"] = ratio * DELAY * values[k - 3 : k - 2]
+            found[f"common_gain{suffix}"] = ratio * COMMON_GAIN * values[k - 2 : k - 1]
         return ArmErrors(**found)
 
 

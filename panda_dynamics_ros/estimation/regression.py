@@ -219,10 +219,10 @@ class MomentumRegression:
         self.filtered = self.filters.second
 
     def expected(self, theta: FloatArray) -> FloatArray:
-        """(2, n): the filtered torques that the description expects, N m, and their rates with a payload's, N m/s."""
-        late = self.filters.middle - self.filtered
-        torques = self.filtered[:, TORQUE] - self.filtered[:, ARM]
-        return np.array((torques, self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta)))
+        """(3, n): the filtered torques that the description expects, N m; rates with a payload's, N m/s; amounts, N m."""
+        late, now = self.filters.middle - self.filtered, self.filtered
+        torques, loaded = now[:, TORQUE] - now[:, ARM], now[:, TORQUE] - now[:, ARM] + now[:, :ARM] @ theta
+        return np.array((torques, self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta), np.abs(loaded)))
 
     @property
     def settled(self) -> bool:

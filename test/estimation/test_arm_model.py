@@ -25,11 +25,12 @@ def motion():
 
 @pytest.fixture(scope="module")
 def columns(panda, motion):
-    """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques."""
-    errors, (s, _) = ErrorColumns(panda, POLE, RATIO), presliding_states(motion.q)
+    """A (N, n, shared + own) of the samples that are settled, and the arm's filtered torques; of motor currents."""
+    arm, (s, _) = replace(panda, effort="current", motor_constants=np.ones(7)), presliding_states(motion.q)
+    errors = ErrorColumns(arm, POLE, RATIO)
     arm = filtered(panda.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     rates = np.gradient(arm, DT, axis=0, edge_order=2)
-    samples = zip(zip(motion.q, motion.dq, s, strict=True), np.stack((arm, rates), axis=1), strict=True)
+    samples = zip(zip(motion.q, motion.dq, s, strict=True), np.stack((arm, rates, np.abs(arm)), axis=1), strict=True)
     found = [errors.step(DT, *sample, np.ones(7)).copy() for sample in samples]
     return np.array(found)[motion.stamp > SETTLED], arm[motion.stamp > SETTLED]
 
@@ -82,7 +83,7 @@ def test_directions_are_one_sigma_of_mass_centre_and_shape(panda, rng):
     assert D.shape[1] < 40, "directions that the torques do not show cost time"
 
 
-def test_tilt_delay_and_common_gain(panda, motion, columns):
+def test_tilt_delay_common_gain_and_friction_of_the_load(panda, motion, columns):
     A, arm = columns
     first, g = error_directions(panda).shape[1], np.linalg.norm(panda.gravity)
     for axis in (0, 1):
@@ -99,6 +100,8 @@ def test_tilt_delay_and_common_gain(panda, motion, columns):
 
     assert_columns(A[:, :, first + 2], difference(motion, late))
     assert_columns(A[:, :, first + 3], arm_model.COMMON_GAIN * arm)
+    direction = filtered(presliding_states(motion.q)[0])[motion.stamp > SETTLED]
+    assert_columns(A[:, :, first + 4], arm_model.LOAD_FRICTION * np.abs(arm) * direction)
 
 
 def test_errors_of_each_joint(panda, motion, columns):
@@ -126,7 +129,7 @@ def test_errors_of_each_joint(panda, motion, columns):
 
 def test_a_residual_map_leaves_a_share(panda, motion):
     whole, part = ErrorColumns(panda, POLE), ErrorColumns(panda, POLE)
-    sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(14.0).reshape(2, 7)
+    sample = (motion.q[0], motion.dq[0], np.ones(7)), np.arange(21.0).reshape(3, 7)
     A = 0.25 * whole.step(DT, *sample, np.ones(7))
     np.testing.assert_allclose(part.step(DT, *sample, np.full(7, 0.25)), A, rtol=1e-14)
 
@@ -139,9 +142,9 @@ def test_errors_have_units(panda, rng):
     np.testing.assert_allclose(said.offset, RATIO * arm_model.OFFSET * own[:, 0])
     np.testing.assert_allclose(said.rotor_inertia, RATIO * arm_model.ROTOR * own[:, 4])
     k = errors.shared
-    np.testing.assert_allclose(said.tilt, RATIO * arm_model.TILT * mean[k - 4 : k - 2])
-    np.testing.assert_allclose(said.delay, RATIO * arm_model.DELAY * mean[k - 2])
-    np.testing.assert_allclose(said.common_gain_std, RATIO * arm_model.COMMON_GAIN * np.sqrt(variance[k - 1]))
+    np.testing.assert_allclose(said.tilt, RATIO * arm_model.TILT * mean[k - 5 : k - 3])
+    np.testing.assert_allclose(said.delay, RATIO * arm_model.DELAY * mean[k - 3])
+    np.testing.assert_allclose(said.common_gain_std, RATIO * arm_model.COMMON_GAIN * np.sqrt(variance[k - 2]))
 
 
 @pytest.mark.parametrize(("level", "white"), [(0.4, 4.0), (2.0, 40.0)])

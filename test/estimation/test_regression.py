@@ -45,8 +45,9 @@ def test_what_is_expected_of_arm_and_payload_has_its_rate(panda):
     torque, rates = [], []
     for terms in zip(rows.momentum, rows.bias, strict=True):
         Y = step(regression, 1e-3, *terms)[:, :ARM]
-        arm, rate = regression.expected(PAYLOAD.vector)
+        arm, rate, amount = regression.expected(PAYLOAD.vector)
         torque.append(arm + Y @ PAYLOAD.vector)
+        np.testing.assert_allclose(amount, np.abs(torque[-1]), atol=1e-12)
         rates.append(rate)
     error = (rates - np.gradient(torque, 1e-3, axis=0))[motion.stamp > 1.2]
     assert np.abs(error).max() < 0.01 * np.abs(rates).max()  # dry friction turns within a few samples
