@@ -219,10 +219,10 @@ class MomentumRegression:
         self.filtered = self.filters.second
 
     def expected(self, theta: FloatArray) -> FloatArray:
-        """(3, n): the filtered torques that the description expects, N m; rates with a payload's, N m/s; amounts, N m."""
-        late, now = self.filters.middle - self.filtered, self.filtered
-        torques, loaded = now[:, TORQUE] - now[:, ARM], now[:, TORQUE] - now[:, ARM] + now[:, :ARM] @ theta
-        return np.array((torques, self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta), np.abs(loaded)))
+        """(3, n), filtered: torques that the description expects, N m; rates with a payload's, N m/s; amounts, N m."""
+        torques, late = self.filtered[:, TORQUE] - self.filtered[:, ARM], self.filters.middle - self.filtered
+        rates = self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta)
+        return np.array((torques, rates, np.abs(torques + self.filtered[:, :ARM] @ theta)))
 
     @property
     def settled(self) -> bool:
