@@ -209,9 +209,10 @@ def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     for path in map(str, paths):
         globbed = () if Path(path).exists() else map(Path, glob.glob(path, recursive=True))  # noqa: PTH207
         tops = [Path(path), *(each for file in globbed for each in (file, file.parent / METADATA))]
-        files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()}
+        files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("[!.]*")) if file.is_file()}
         replays = {f.parent for f in files if f.name == "payload.csv" and f.with_name("summary.json").exists()}
-        files = {file for file in files if replays.difference([Path(path)]).isdisjoint(file.parents)}
+        written = {each / name for each in replays - {Path(path)} for name in ("payload.csv", "results")}
+        files = {file for file in files if written.isdisjoint((file, file.parent))}
         sources = {Path(source.path).absolute(): source for source in _sources(files)}
         if not sources:
             raise ArgumentError(f"PATHS: expected recordings ({', '.join(ENDINGS)}) at {path}, got none")

@@ -11,7 +11,9 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
     os.environ["MPLBACKEND"] = "agg"  # pictures go to files; a notebook's backend need not be installed here
     sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()  # None where they are closed
+    is_main = threading.current_thread() is threading.main_thread()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # end as by Ctrl-C: nothing half written stays, no node goes on
+        if is_main and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

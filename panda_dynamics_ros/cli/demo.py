@@ -49,9 +49,6 @@ def run(args: argparse.Namespace) -> None:
     # The processes of this run talk to each other only; read when ROS is imported, so set before that.
     environment = isolated_environment(1 + os.getpid() % 100)
     os.environ.update(environment)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # the nodes end, too, when the terminal is closed
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
     try:
         import_elsewhere("mujoco")
 

@@ -28,6 +28,8 @@ OPTIONS = [
 def run(args: argparse.Namespace) -> None:
     if args.output.suffix != ".csv":
         raise ArgumentError(f"--output: expected a name that ends in .csv, got {str(args.output)!r}")
+    if (beside := args.output.with_suffix(".yaml")).exists() and not args.output.exists():  # of no earlier run
+        raise ArgumentError(f"--output: expected a name beside which there is no {beside.name}, which is written, too")
     robot = options.load_arm(args)
     with progress_bar(args.json, "condition number {task.fields[best]:.1f}") as bar:
         task = bar.add_task("", total=args.trials, best=float("inf"))

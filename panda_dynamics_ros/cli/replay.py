@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     name = "the example" if args.example else Path(path).absolute().name
     checks.not_an_input(args.output / "results", [path], "--output, with results in it")
     args.bag_format = args.bag_format or ("mcap" if find_spec("rosbags") else "none")
-    if args.bag_format != "none":
-        options.check_replaceable(args.output, "results")
+    for written in ("payload.csv", *(["results"] if args.bag_format != "none" else [])):
+        options.check_replaceable(args.output, written)
     robot = options.load_arm(args)
     data = options.load_recording(args, robot, path)
     if args.bag_format != "none":  # before the work

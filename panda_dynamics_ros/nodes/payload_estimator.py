@@ -64,7 +64,7 @@ class EstimateFile:
         words = "File in which the estimate is kept for a restart after a failure; empty: none."
         self._resume_path = fixed(node, "resume_path", "", words)
         if self._resume_path:
-            if Path(self._resume_path).exists():
+            if Path(self._resume_path).expanduser().exists():
                 self._restore(self._resume_path, PandaDynamicsError)  # a bad file is no reason to fail again
             every(node, RESUME_PERIOD, self._keep)
 

@@ -197,7 +197,7 @@ def _open_recording(path: Path) -> list[BagFile]:
 def _found_files(folder: Path) -> list[Path]:
     """The storage files of a folder, part 2 before part 10."""
     found = sorted(
-        (file for file in folder.iterdir() if file.name.lower().endswith(STORAGES) and file.is_file()),
+        (f for f in folder.glob("[!.]*") if f.name.lower().endswith(STORAGES) and f.is_file() and f.stat().st_size),
         key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)],
     )
     if not found:

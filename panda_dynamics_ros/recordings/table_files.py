@@ -109,7 +109,7 @@ def take(field: str, terms: tuple[Term, ...], columns: list[list[str]], table: M
     total: FloatArray = np.zeros(1)
     for term, names in zip(terms, columns, strict=True):
         values = np.concatenate([table[name] for name in names], axis=1)[:, term.entries]
-        whole = term.unit == DURATION and bool((values == np.round(values)).all())
+        whole = term.unit == DURATION and not np.nan_to_num(values % 1.0).any()
         total = total + values * (1e-3 if whole else _UNITS[field][term.unit])
     return total
 
@@ -325,9 +325,13 @@ def _array(column: Any) -> Any:
     """A column of pyarrow as an array (N,) or (N, k); of no columns where its lists have several lengths."""
     if not hasattr(column.type, "value_type"):
         return column.to_numpy(zero_copy_only=False)
-    lengths = {len(cell) if cell.is_valid else 0 for cell in column}
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(len(column), lengths.pop()) if len(lengths) == 1 else np.zeros((0, 0, 0))
+    lengths = {len(cell) for cell in column if cell.is_valid}
+    if len(lengths) != 1:
+        return np.zeros((0, 0, 0))
+    rows = np.full((len(column), lengths.pop()), np.nan)
+    flat, there = (each.to_numpy(zero_copy_only=False) for each in (column.flatten(), column.is_valid()))
+    rows[there] = flat.reshape(-1, rows.shape[1])
+    return rows
 
 
 def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:

@@ -102,7 +102,7 @@ class RobotDescription:
         if given.shape != ((n,) if self.effort == CURRENT else (0,)) or not given.all():
             wanted = f"{n} numbers other than zero" if self.effort == CURRENT else "none"
             raise ArgumentError(f"motor_constants: expected {wanted} for effort {self.effort}, got {given.tolist()}")
-        if (largest := np.abs(self.table).max()) > LARGEST:
+        if not (largest := np.abs(self.table).max()) <= LARGEST:
             raise RobotDescriptionError(f"expected numbers of at most {LARGEST:g} in SI units, got {largest:g}")
 
     def __reduce__(self) -> tuple[Any, ...]:  # built anew: NumPy's copies are no longer read-only

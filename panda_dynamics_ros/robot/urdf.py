@@ -185,7 +185,7 @@ def _joint(element: ET.Element) -> Joint:
         raise RobotDescriptionError(f"{owner}: expected a type among {', '.join(JOINT_TYPES)}, got {kind}")
     axis = _numbers(_attributes(element, "axis"), "xyz", f"{owner}: axis", 3, "1 0 0")
     length = float(np.linalg.norm(axis))
-    if kind != "fixed" and length < 1e-9:
+    if kind != "fixed" and not 1e-9 < length < np.inf:
         raise RobotDescriptionError(f"{owner}: axis: expected a direction, got {axis.tolist()}")
     return Joint(
         name=name,

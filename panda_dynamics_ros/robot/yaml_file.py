@@ -117,6 +117,8 @@ class _PlainLoader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError(f"the alias *{self.peek_event().anchor:.60}: write its value out")
         node = super().compose_node(parent, index)
+        if isinstance(node, yaml.MappingNode) and len({str(key.value) for key, _ in node.value}) < len(node.value):
+            raise yaml.YAMLError(f"a key twice in one mapping,{node.start_mark}")
         if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
             raise yaml.YAMLError(f"a number of more than {LONGEST_NUMBER} characters")
         return node

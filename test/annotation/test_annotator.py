@@ -152,10 +152,10 @@ def test_folders_are_searched_and_bags_kept_together(tmp_path):
 
 
 def test_what_replay_has_written_is_no_recording(tmp_path):
-    touch(tmp_path / "a.mcap", *(tmp_path / "replay_output" / name for name in ("summary.json", "payload.csv")))
+    touch(*(tmp_path / "replay_output" / name for name in ("summary.json", "payload.csv", "a.mcap", "._a.mcap")))
     touch(*(tmp_path / "replay_output" / "results" / name for name in ("metadata.yaml", "results.mcap")))
     for path in (tmp_path, tmp_path / "**" / "*"):
-        assert names(path, top=tmp_path) == ["a.mcap"]
+        assert names(path, top=tmp_path) == ["replay_output/a.mcap"]
     assert "replay_output/results" in names(tmp_path / "replay_output", top=tmp_path), "what was named"
 
 

@@ -27,6 +27,7 @@ MISTAKES = [
     ("pose --q 0 -45 0 -135 0 90 45", "--q: expected rad within a full turn of zero, got 0 -45 0 -135 0 90 45; are"),
     ("excite --duration -1", "duration: expected a number in [2, 120]"),
     ("excite --table-height nan", "table_height: expected"),
+    ("excite --output mine.csv", "--output: expected a name beside which there is no mine.yaml, which is written, too"),
     ("export --output .", ".: expected a file to replace, got none"),
     ("identify log.csv --output mine.txt", "--output: expected a name that ends in .yaml"),
     ("identify log.csv ./log.csv --output mine.yaml", "DATA: expected each recording once, got log.csv ./log.csv"),
@@ -47,6 +48,7 @@ MISTAKES = [
     ("replay log.csv --rate 0", "--rate: expected"),
     ("replay ~nobody-of-this-name/x.csv", "~nobody-of-this-name/x.csv"),
     ("replay 'a\0b.csv'", "expected"),
+    ("replay payload.csv --output .", "where payload.csv holds something else"),
     ("replay none.mcap", "none.mcap: expected"),
     ("simulate other.csv", "expected one period of a motion of 7 joints"),
     ("simulate none.csv", "none.csv: expected a file, got none"),
@@ -70,7 +72,8 @@ MISTAKES = [
 @pytest.mark.parametrize(("command", "message"), MISTAKES, ids=[command for command, _ in MISTAKES])
 def test_mistakes_are_told_in_one_line(command, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("other.csv").write_text("t,a,b,c,d\n" + 20 * "0,0,0,0,0\n")
+    for name in ("other.csv", "payload.csv", "mine.yaml"):
+        Path(name).write_text("t,a,b,c,d\n" + 20 * "0,0,0,0,0\n")
     if command.startswith("live"):
         needs("panda_py")
     elif command.startswith("simulate"):

@@ -119,6 +119,11 @@ def test_known_logs_are_read_without_a_word(make, tmp_path):
     assert_read(load_dataset(make(tmp_path), "panda"))
 
 
+def test_a_missing_cell_is_a_missing_sample(tmp_path):
+    spoilt = lerobot(tmp_path / "log.parquet", 1, **{"observation.effort": [None, *TAU[1:].tolist()]})
+    assert len(load_dataset(spoilt, "panda").stamp) == COUNT - 1
+
+
 def test_external_torques_are_read_where_they_are_known(tmp_path):
     """Of samples that are left out, they are left out, too. A blank cell leaves out no sample."""
     path, blank = libfranka(tmp_path), EXTERNAL[20, 3]
