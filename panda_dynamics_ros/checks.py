@@ -7,6 +7,7 @@ argument, what was expected and what came.
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def real_array(value: ArrayLike, name: str) -> FloatArray:
             if given.dtype.kind not in "fiu":
                 raise TypeError(f"dtype {given.dtype}")
             array = np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
-        except (TypeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError) as error:  # a tensor of torch with its gradient
             got = " ".join(repr(value).split())  # an error is one line
             raise ArgumentError(f"{name}: expected an array of real numbers, got {got:.80}") from error
     # The sum of a short one takes a fifth of the time of NumPy's isfinite.
@@ -133,6 +134,13 @@ def read_only(array: np.ndarray, kind: type = np.float64) -> np.ndarray:
     copy: np.ndarray = np.array(array, dtype=kind)
     copy.setflags(write=False)
     return copy
+
+
+class Frozen:
+    """Copies and pickles are built anew: NumPy's own are no longer read-only."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
 
 
 def freeze(value: Any, shapes: Mapping[str, tuple[int, ...]], owner: str = "") -> None:

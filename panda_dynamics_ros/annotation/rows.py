@@ -35,7 +35,7 @@ ALL = "all"
 COLUMNS: dict[str, Column] = {
     "kind": Column("text", ALL, "recording, payload or contact"),
     "path": Column("text", ALL, "the recording"),
-    "arm": Column("text", ALL, "the arm that was recorded: the name of the recording's folder"),
+    "arm": Column("text", ALL, "the arm that was recorded: the name of the folder that holds the recording"),
     "start_s": Column("float", ALL, "begin, s since the first sample"),
     "end_s": Column("float", ALL, "end, s; empty for a contact whose end was not seen"),
     "first_stamp_s": Column("float", RECORDING, "stamp of the first sample, s"),

@@ -89,7 +89,7 @@ def _report(
     files = [summaries.write_summary(summary, args.output), *plot_replay(data, robot, result, args.output, **smoothed)]
     if args.bag_format != "none":
         files.append(args.output / "results")
-        write_replay(files[-1], data, result, overwrite=True)
+        write_replay(files[-1], data, result, robot, overwrite=True)
     believed = [f"{console.fixed(load['mass'], 3)} ± {NORMAL_95 * load['mass_std']:.3f} kg" for load in loads]
     words = [f"{summaries.EVENT_WORDS[event.kind]} at {event.stamp - begin:.2f} s" for event in result.events]
     rows = [

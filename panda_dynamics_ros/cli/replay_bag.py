@@ -11,6 +11,7 @@ from panda_dynamics_ros.pose import matrix_to_quaternion
 from panda_dynamics_ros.recordings import rosbag2
 from panda_dynamics_ros.recordings.bag_writing import BLOCK, Messages, Nanoseconds, OfferedTopic, write_topics
 from panda_dynamics_ros.reporting.replay import Replay
+from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import six_from_symmetric
 from panda_dynamics_ros.robot.joint_dataset import JointDataset
 from panda_dynamics_ros.robot.joint_mapping import link_name
@@ -28,18 +29,21 @@ TOPICS = (
 )
 
 
-def write_replay(path: str | Path, data: JointDataset, result: Replay, *, overwrite: bool = False) -> Path:
+def write_replay(
+    path: str | Path, data: JointDataset, result: Replay, robot: RobotDescription, *, overwrite: bool = False
+) -> Path:
     """Write what the nodes would have published over `data`, and the arm's joint states with it, as a rosbag2 folder.
 
     Stamps are those of the samples, to the nanosecond; messages count as sent at their stamps. `result` is the replay
     of `data`; the other parameters, the returned file and the errors are those of `write_joint_states`.
     """
-    return write_topics(path, TOPICS, _blocks(data, result), overwrite=overwrite)
+    return write_topics(path, TOPICS, _blocks(data, result, robot), overwrite=overwrite)
 
 
-def _blocks(data: JointDataset, result: Replay) -> Iterator[list[Messages]]:
+def _blocks(data: JointDataset, result: Replay, robot: RobotDescription) -> Iterator[list[Messages]]:
     """Messages in the order of `TOPICS`: of each sample, then of each estimate that was published."""
-    names, (base, flange) = {"name": list(data.names)}, ({"frame_id": link_name(data.names, k)} for k in (0, 8))
+    names = {"name": list(data.names)}
+    base, flange = ({"frame_id": link_name(data.names, k, robot)} for k in (0, 8))
     stamp_ns = data.stamp_ns
     for start in range(0, len(stamp_ns), BLOCK):
         part = slice(start, start + BLOCK)

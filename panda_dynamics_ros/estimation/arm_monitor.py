@@ -139,7 +139,7 @@ class ArmMonitor:
             stamp, state.gravity_torques, state.coriolis_torques, state.T_base_ee, external[0],
             self.contact_detector.contact, bool(found.contacts), self.payload_estimator.estimate,
             any(is_due for *_, is_due in found.estimates), residual[0],
-            partial(contact_wrench, self.robot, q, external[0], unexplained[0]),
+            partial(contact_wrench, self.robot, q.copy(), external[0], unexplained[0]),
         )  # fmt: skip
 
     def update_state(self, state: Any) -> ArmOutput:
@@ -158,7 +158,7 @@ class ArmMonitor:
 
         External torques and contacts need no estimate: a program that has only these calls it without.
         """
-        stamps = checks.for_kernel(np.atleast_1d(checks.trailing(stamp, (), "stamp")))
+        stamps = checks.for_kernel(checks.exactly(np.atleast_1d(stamp), (np.size(stamp),), "stamp"))
         q, dq, tau = link_side_sample(self.robot, q, dq, tau, len(stamps))
         external, residual, unexplained = np.empty((3, len(stamps), self.robot.n))
         found = ArmRows(external, residual, unexplained, [], [])

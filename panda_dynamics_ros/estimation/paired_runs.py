@@ -30,9 +30,9 @@ from panda_dynamics_ros.estimation import PayloadEstimate
 from panda_dynamics_ros.estimation.options import EstimatorOptions, Shape, shape_problem
 from panda_dynamics_ros.estimation.paired_rows import RunRows, rows_of, same_moments
 from panda_dynamics_ros.estimation.publication import published_estimate
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 from panda_dynamics_ros.robot.inertial import PARAMETERS
-from panda_dynamics_ros.robot.joint_dataset import JointDataset
+from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
 
 PAIRED = "from paired runs"  # status of such an estimate
 SWAPPED = 0.03  # kg below zero, beyond which loaded and unloaded runs must have been swapped, if the interval says so
@@ -118,12 +118,13 @@ def weigh_paired_runs(
     if not loaded or not unloaded:
         raise ArgumentError(f"loaded, unloaded: expected a run of each, got {len(loaded)} and {len(unloaded)}")
     settings, body_shape = EstimatorOptions.of(options, "check", "shape"), Shape.of(shape)
+    loaded, unloaded = ([*each_dataset(runs)] for runs in (loaded, unloaded))
     for one, other in combinations([*loaded, *unloaded], 2):
         if np.array_equal(one.tau, other.tau) and np.array_equal(one.q, other.q):  # runs would seem to have no noise
             raise DataError(
                 f"expected another recording for each run, got the same samples in {one.source} and {other.source}"
             )
-    count, runs = len(loaded), same_moments([rows_of(robot, data) for data in (*loaded, *unloaded)])
+    count, runs = len(loaded), same_moments([rows_of(require_robot(robot), data) for data in (*loaded, *unloaded)])
     fit = _Fit(runs, count, robot.residual.std, settings.prior_std)
     mean, covariance = (values[..., :PARAMETERS] for values in fit.posterior(fit.grams()))
     covariance = (1.0 + UNVERIFIED / (len(runs) - 1)) * covariance[:PARAMETERS]

@@ -89,8 +89,8 @@ def load_estimate(path: str | Path, robot: RobotDescription | None = None) -> Pa
         if robot is not None and "gravity" in memory:
             saved = checks.exactly(memory["gravity"], (3,), "memory.gravity")
             if not np.allclose(saved, robot.gravity):
-                words = f"expected {robot.gravity.tolist()}, got {saved.tolist()}: it was saved under another mounting"
-                raise ArgumentError(f"memory.gravity: {words}")
+                words = f"expected {robot.gravity.tolist()}, got {saved.tolist()}"
+                raise ArgumentError(f"memory.gravity: {words}: it was saved with another robot or mounting")
         stamp = content.get("stamp", -math.inf)  # as of an estimator that has had no sample
         stamp = stamp if stamp == -math.inf else checks.number(stamp, "stamp")
         return PayloadMemory(memory["vector"], memory["covariance"], memory["tare"], arm, stamp)

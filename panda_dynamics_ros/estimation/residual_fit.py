@@ -18,7 +18,7 @@ from panda_dynamics_ros.errors import ArgumentError, DataError
 from panda_dynamics_ros.estimation.arm_model import MotionClock
 from panda_dynamics_ros.estimation.options import EstimatorOptions
 from panda_dynamics_ros.estimation.regression import ARM, MomentumRegression, recorded_rows
-from panda_dynamics_ros.robot import RobotDescription
+from panda_dynamics_ros.robot.description import RobotDescription, require_robot
 from panda_dynamics_ros.robot.joint_dataset import JointDataset, each_dataset
 from panda_dynamics_ros.robot.residual_map import NOISE_TIME, ResidualMap, coordinates, covariance, inducing_points
 
@@ -44,7 +44,8 @@ def learn_residual(data: JointDataset | Sequence[JointDataset], robot: Robot, **
     recordings = list(each_dataset(data))
     if not recordings:
         raise ArgumentError("data: expected at least one recording, got none")
-    bare, used, points = replace(robot, residual_map=None), EstimatorOptions.of(options), np.zeros((0, 3 * robot.n))
+    bare = replace(require_robot(robot), residual_map=None)
+    used, points = EstimatorOptions.of(options), np.zeros((0, 3 * robot.n))
     for recording in recordings:
         if recording.q.shape[1] != robot.n:
             raise DataError(f"{recording.source}: expected {robot.n} joints, got {recording.q.shape[1]}")

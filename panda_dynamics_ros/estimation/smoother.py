@@ -42,8 +42,8 @@ def smooth_payloads(
     stamp = checks.real_array(stamp, "stamp")
     if stamp.ndim != 1 or len(stamp) == 0 or (np.diff(stamp) <= 0.0).any():
         raise ArgumentError(f"stamp: expected increasing stamps, at least one, got an array of shape {stamp.shape}")
-    q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
     estimator = PayloadEstimator(robot, shape=shape, **options)
+    q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
     estimator.keeps_past = True
     for part in (slice(first, first + BLOCK) for first in range(0, len(stamp), BLOCK)):
         estimator.follow(stamp[part], q[part], dq[part], tau[part])

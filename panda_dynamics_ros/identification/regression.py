@@ -203,7 +203,8 @@ def feasible_minimum(prior: RobotModel, cost: Quadratic) -> FloatArray:
     settings.verbose = False
     cones = [clarabel.PSDTriangleConeT(4) for _ in lmi]
     limits = (factor * constant[:, i, j]).ravel()
-    solution = clarabel.DefaultSolver(sparse.csc_matrix(np.triu(cost.H)), -cost.h, A, limits, cones, settings).solve()
+    H, h = (values / np.sqrt(cost.H.max()) for values in (np.triu(cost.H), cost.h))  # else few digits are left of 1e9
+    solution = clarabel.DefaultSolver(sparse.csc_matrix(H), -h, A, limits, cones, settings).solve()
     if "Solved" not in str(solution.status):
         raise DataError(f"fit: expected physically consistent links, got none (solver: {solution.status})")
     return cost.std * np.array(solution.x)

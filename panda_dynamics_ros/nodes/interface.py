@@ -38,7 +38,7 @@ OF_ARM: dict[str, tuple[Any, str]] = {
     "base": ("", "Link of a URDF or MJCF file where the chain begins; empty: its root."),
     "tip": ("", "Link of a URDF or MJCF file where the chain ends; empty: the flange or the last link."),
     "friction": ("published", "Joint friction: published, or none for a simulator without it."),
-    "mounting": (UNSET, "Roll, pitch and yaw of the base, rad; [0.0, 3.1416, 0.0]: upside down; [0.0]: upright."),
+    "mounting": (UNSET, "Roll, pitch and yaw of the base, rad; [0.0, 3.1416, 0.0]: upside down; [0.0]: as described."),
     "gravity": (UNSET, "Gravity in the frame of mounting, m/s^2, such as [0.0, 0.0, -9.81]; [0.0]: the description's."),
 }
 EFFORTS = f"What the joint states have as effort: {', '.join(EFFORT_KINDS)}; empty: the description's, or {MEASURED}."

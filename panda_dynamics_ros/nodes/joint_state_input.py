@@ -135,19 +135,12 @@ class JointStateInput:
     @property
     def base_frame(self) -> str:
         """Frame id of the arm's base, known once a message came."""
-        return self._base_frame or self._link(self.robot.base_link, 0)
+        return self._base_frame or link_name(self.joint_names or self.robot.joint_names, 0, self.robot)
 
     @property
     def flange_frame(self) -> str:
         """Frame id of the flange, known once a message came."""
-        return self._flange_frame or self._link(self.robot.flange_link, 8)
-
-    def _link(self, own: str, number: int) -> str:
-        """Frame id of a link: its `own` name with the prefix that the joints have, or by Franka's scheme."""
-        found, names = self.joint_names or self.robot.joint_names, self.robot.joint_names
-        if own and found[0].endswith(names[0]):
-            return found[0].removesuffix(names[0]) + own
-        return link_name(found, number)
+        return self._flange_frame or link_name(self.joint_names or self.robot.joint_names, 8, self.robot)
 
     def _on_message(self, encoded: bytes) -> None:
         self._accept(encoded)

@@ -30,7 +30,7 @@ GATHER_S = 0.01  # s, for which samples are gathered: half the period of the fil
 RESUME_PERIOD = 1.0  # s
 DEFAULTS = EstimatorOptions()
 OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
-    ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one is a problem.", 1e-3, 100.0),
+    ("max_mass", "max_mass_kg", "Largest mass that is carried, kg; a larger one counts as a push.", 1e-3, 100.0),
     ("known_mass", "known_mass_kg", "Mass of the payloads, kg, if it is known; 0: unknown.", 0.0, 100.0),
     ("mass_std", "mass_std_kg", "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg).", 1e-3, 100.0),
     ("com_std", "com_std_m", "Expected distance of a payload's CoM from the flange, m, one sigma.", 1e-3, 10.0),

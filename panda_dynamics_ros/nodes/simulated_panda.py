@@ -48,8 +48,8 @@ class SimulatedPandaNode(Node):
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
         release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
         self._release_at = release_at if release_at >= 0.0 else math.inf
-        cycle = fixed(self, "cycle_s", 24.0, "The schedule repeats with this period, s; 0: once.", 0.0, 1e6)
-        self._cycle = cycle or math.inf
+        cycle = fixed(self, "cycle_s", 24.0, "The schedule begins again after this time, s; 0: once.", 0.0, 1e6)
+        self._cycle = cycle if cycle and release_at >= 0.0 else math.inf
         words = "Subscribers to joint_states that the arm waits for before it moves."
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
@@ -59,7 +59,7 @@ class SimulatedPandaNode(Node):
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]
         self._all_names = [*(names[0].removesuffix("joint1") + finger for finger in FINGERS), *names]
-        self._base_frame, self._flange_frame = link_name(names, 0), link_name(names, 8)
+        self._base_frame, self._flange_frame = (link_name(names, k, robot) for k in (0, 8))
         with_clock = fixed(self, "clock", False, "Publish the stamps on /clock, for nodes with use_sim_time.")
         self._clock_publisher = publisher(self, ClockMessage, "/clock") if with_clock else None
         self._joint_states = publisher(self, JointState, "joint_states", 50)

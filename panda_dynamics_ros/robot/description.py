@@ -2,7 +2,7 @@
 """Description of an arm: a serial chain of joints and links, with friction and limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ the joints, N m, which accelerate the rotors, too (simulators, torque commands).
 
 
 @dataclass(frozen=True, eq=False)
-class RobotDescription:
+class RobotDescription(checks.Frozen):
     """A serial arm as data. Joint frame i is fixed in link i, with the joint's axis along its z.
 
     name: short name of the parameter set.
@@ -104,9 +104,6 @@ class RobotDescription:
             raise ArgumentError(f"motor_constants: expected {wanted} for effort {self.effort}, got {given.tolist()}")
         if not (largest := np.abs(self.table).max()) <= LARGEST:
             raise RobotDescriptionError(f"expected numbers of at most {LARGEST:g} in SI units, got {largest:g}")
-
-    def __reduce__(self) -> tuple[Any, ...]:  # built anew: NumPy's copies are no longer read-only
-        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}: {self.n} joints, effort {self.effort})"

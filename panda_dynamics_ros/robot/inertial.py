@@ -70,7 +70,7 @@ def inertial_transport(T_a_b: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class InertialParameters:
+class InertialParameters(checks.Frozen):
     """Mass, centre of mass and inertia of one rigid body, in some frame.
 
     mass: kg. Any finite number: an estimate may be negative, `is_physical` tells.

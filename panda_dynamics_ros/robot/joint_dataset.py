@@ -39,7 +39,7 @@ def stream_steps(stamp: FloatArray) -> StreamSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class JointDataset:
+class JointDataset(checks.Frozen):
     """N samples of an n-joint arm, all of them usable; the arrays are read-only.
 
     stamp: (N,), s, strictly increasing.
@@ -71,8 +71,8 @@ class JointDataset:
         checks.freeze(self, {"stamp": stamp.shape, "q": rows, "dq": rows, "tau": rows})
         for name, shape, kind in (("tau_ext", rows, np.float64), ("recorded_ns", stamp.shape, np.int64)):
             if (given := getattr(self, name)) is not None:
-                if given.shape != shape:
-                    raise ArgumentError(f"{name}: expected shape {shape}, got {given.shape}")
+                if np.shape(given) != shape:
+                    raise ArgumentError(f"{name}: expected shape {shape}, got {np.shape(given)}")
                 object.__setattr__(self, name, checks.read_only(given, kind))
 
     @property
@@ -108,6 +108,8 @@ def require_dataset(data: Any) -> JointDataset:
     if not isinstance(data, JointDataset):
         got = f"{type(data).__name__}; load_dataset gives one by the path of its file"
         raise ArgumentError(f"data: expected a JointDataset, got {got}")
+    if not len(data.stamp):
+        raise ArgumentError("data: expected at least one sample, got none")
     return data
 
 

@@ -71,8 +71,11 @@ def name_conflict(robot: RobotDescription, joint_names: Sequence[str]) -> str:
     return f"the joints are those of {arm}, the parameters those of {robot.name}: set robot to {arm}"
 
 
-def link_name(joint_names: Sequence[str], number: int) -> str:
-    """Frame id of a link, 0 (base) to 8 (flange), of an arm with these joints: panda_joint1, .. -> panda_link0."""
+def link_name(joint_names: Sequence[str], number: int, robot: RobotDescription | None = None) -> str:
+    """Frame id of link 0 (base) or 8 (flange): the robot's with its joints' prefix, or panda_joint1 -> panda_link0."""
+    own = "" if robot is None else robot.flange_link if number else robot.base_link
+    if robot is not None and own and joint_names[0].endswith(robot.joint_names[0]):
+        return joint_names[0].removesuffix(robot.joint_names[0]) + own
     return f"{joint_names[0].removesuffix('joint1')}link{number}"
 
 

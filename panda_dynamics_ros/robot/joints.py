@@ -20,7 +20,7 @@ motion of the public logs of a Panda and an FR3 alike, and better than any funct
 
 
 @dataclass(frozen=True, eq=False)
-class Friction:
+class Friction(checks.Frozen):
     """Friction parameters of n joints; every field has shape (n,)::
 
         tau_f(dq, s) = viscous dq + coulomb s + offset
@@ -79,7 +79,7 @@ class Friction:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLimits:
+class JointLimits(checks.Frozen):
     """Limits per joint, each (n,): rad (or m) and their derivatives with time; effort in N m (or N).
 
     lower, upper: of the joint position.
@@ -105,7 +105,7 @@ class JointLimits:
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualModel:
+class ResidualModel(checks.Frozen):
     """What the model leaves unexplained on the real arm: a coloured disturbance torque per joint.
 
     std: (n,), N m, standard deviation of measured minus modelled torque.

@@ -50,7 +50,7 @@ _NEGLIGIBLE = 1e-5  # of the prior's variance, which a direction left out explai
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualMap:
+class ResidualMap(checks.Frozen):
     """Residual torque of n joints, learnt unloaded.
 
     points: (M, 3 n), inducing points in scaled coordinates.

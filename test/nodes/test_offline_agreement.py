@@ -174,7 +174,7 @@ def offline(bag, robot, tmp_path_factory):
     result = replay(data, robot, **KNOWN)
     assert [event.kind for event in result.events] == ["pick"]
     folder = tmp_path_factory.mktemp("replayed") / "results"
-    write_replay(folder, data, result)
+    write_replay(folder, data, result, robot)
     read: dict[str, list[Any]] = {}
     with Reader(folder) as reader:
         for connection, _, content in reader.messages():

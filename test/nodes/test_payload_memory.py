@@ -172,7 +172,7 @@ def test_a_file_that_is_no_good_is_an_error(bench):
         assert bench.nodes.wait("payload_estimator") == CANNOT_START
         return str(bench.nodes.log("payload_estimator").splitlines()[-1])
 
-    assert refusal(mounting=[3.14, 0.0, 0.0]).endswith("it was saved under another mounting")
+    assert refusal(mounting=[3.14, 0.0, 0.0]).endswith("it was saved with another robot or mounting")
     bench.path.write_text("memory: {vector: [1.0]}")
     last = refusal()
     assert last.startswith(f"error: {bench.path}: expected a saved payload")
