@@ -71,7 +71,7 @@ class EstimatorOptions(PositiveOptions):
     inertia_std: kg m^2, prior standard deviation of each entry of the inertia about the flange origin: 1.5 kg at 0.2 m.
     max_mass: kg, the heaviest payload; a larger torque has another cause.
     known_mass: kg, mass of the payload where it has been weighed; 0: unknown.
-    bandwidth_hz: pole of the two low-pass filters.
+    bandwidth_hz: pole of the two low-pass filters; beyond 1 to 10 Hz intervals do not hold.
     update_period_s: of the Kalman filter; samples in between pass the low-pass filters only.
     memory_s: time in motion after which the payload's information has leaked to 1/e toward the prior.
     arm_memory_s: time in motion after which what was learnt about the arm has leaked to 1/e toward the prior.

@@ -416,6 +416,18 @@ class PayloadEstimator:
         self._detector.restart()
         return self._state
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether something touches the arm, or a change is not decided: an earlier state may come back."""
+        return self._touch is not None or self._untouched is not None or self._detector.pending is not None
+
+    def forget_past(self, count: int) -> None:
+        """Leave the first of `changes`, and the payloads before them, out of the state, while nothing is in doubt."""
+        first, self._seen = self._first, (None, self._state)
+        self._state = self._state.of(slice(0, first), slice(first + PARAMETERS * count, len(self._state.mean)))
+        del self.changes[:count]
+        self._detector.restart()
+
     def _update(self, q: FloatArray, dq: FloatArray, s: FloatArray, step: float) -> None:
         """One step of the filter, and what follows from it."""
         elapsed = self._stamp - self._updated

@@ -154,8 +154,8 @@ def published_estimate(
     """
     mean, covariance = with_known_mass(mean, covariance, options.known_mass)
     # A person who guides the arm, or an arm lighter than its model, makes a mean of less than the published zero.
-    covariance = covariance.copy()
-    covariance[0, 0] += min(0.0, float(mean[0])) ** 2
+    below = mean * min(1.0, max(0.0, -float(mean[0])) / math.sqrt(covariance[0, 0]))
+    covariance = covariance + np.outer(below, below)
     vector = mean
     if mean.any():  # before the first sample it is nothing
         information = np.asarray(np.linalg.inv(covariance))

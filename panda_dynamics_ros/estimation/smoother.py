@@ -3,7 +3,8 @@
 
 It is the same filter, in which the payload before each change stays in the state. Payloads change little
 between changes, and the arm's errors are common to all of them, so that what is learnt later tells of them as well:
-their last estimate is that of a smoother. Later samples also decide on changes that were not clear to the estimator.
+their last estimate is that of a smoother, with a lag of some `MOST_CHANGES`. Later samples also decide on changes that
+were not clear to the estimator.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from panda_dynamics_ros.estimation.regression import BLOCK
 from panda_dynamics_ros.robot import RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
+MOST_CHANGES = 20  # in the state, of ten entries each; what comes later says hardly more of the earlier half of them
 LEAST_MOTION = 0.5  # s in motion, below which a segment is too short: about one correlation time of the arm's residual
 
 
@@ -45,9 +47,17 @@ def smooth_payloads(
     estimator = PayloadEstimator(robot, shape=shape, **options)
     q, dq, tau = link_side_sample(robot, q, dq, tau, len(stamp))
     estimator.keeps_past = True
+    found: list[PayloadSegment] = []
+    start = float(stamp[0])
     for part in (slice(first, first + BLOCK) for first in range(0, len(stamp), BLOCK)):
         estimator.follow(stamp[part], q[part], dq[part], tau[part])
-    return tuple(_segments(estimator, float(stamp[0]), float(stamp[-1])))
+        clear = [k for k, change in enumerate(estimator.changes[: -MOST_CHANGES // 2]) if change.is_clear]
+        if len(estimator.changes) > MOST_CHANGES and clear and not estimator.is_in_doubt:
+            until = estimator.changes[clear[-1]].onset
+            found += [each for each in _segments(estimator, start, float(stamp[part][-1])) if each.end <= until]
+            estimator.forget_past(clear[-1] + 1)
+            start = until
+    return (*found, *_segments(estimator, start, float(stamp[-1])))
 
 
 def _segments(estimator: PayloadEstimator, start: float, end: float) -> Iterator[PayloadSegment]:

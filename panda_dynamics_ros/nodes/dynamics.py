@@ -37,7 +37,7 @@ class DynamicsNode(Node):
         words = "Low-pass bandwidth of the external torques, Hz."
         bandwidth = fixed(self, "external_torque_bandwidth_hz", 10.0, words, 0.01, 500.0)
         # External torques wait for a third of the delay of their own low-pass, so that several samples are one block.
-        gather_s = 1.0 / (3.0 * math.tau * bandwidth)
+        gather_s = min(0.05, 1.0 / (3.0 * math.tau * bandwidth))  # s: what waits has to fit into the queue
         samples = self.samples = JointStateInput(self, self._estimate, gather_s, self._answer)
         self.options = {"external_torque_bandwidth_hz": bandwidth, "contact": declare_contact_options(self)}
         self.monitor, self._gate = ArmMonitor(samples.robot, **self.options), SampleGate(samples.robot)

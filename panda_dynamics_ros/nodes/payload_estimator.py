@@ -35,7 +35,7 @@ OPTIONS: tuple[tuple[str, str, str, float, float], ...] = (
     ("mass_std", "mass_std_kg", "Expected mass of payloads, kg, one sigma (the Panda carries 3 kg).", 1e-3, 100.0),
     ("com_std", "com_std_m", "Expected distance of a payload's CoM from the flange, m, one sigma.", 1e-3, 10.0),
     ("inertia_std", "inertia_std_kgm2", "Expected inertia about the flange, kg m^2, one sigma.", 1e-5, 10.0),
-    ("bandwidth_hz", "bandwidth_hz", "Bandwidth of the estimator's low-pass filters, Hz.", 0.01, 100.0),
+    ("bandwidth_hz", "bandwidth_hz", "Bandwidth of the estimator's low-pass filters, Hz.", 1.0, 10.0),
     ("memory_s", "memory_s", "Time in motion after which information has decayed to 1/e, s.", 0.1, 1e6),
 )
 """Of the estimator, what a user may want to set: the option, and name, description and range of its parameter."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -127,7 +127,7 @@ def run_node(factory: Callable[[], Node | Sequence[Node]], kernels: str = "") ->
             for node in nodes:
                 executor.remove_node(node)
                 node.destroy_node()
-    except (PandaDynamicsError, ParameterException, RuntimeError) as error:
+    except (PandaDynamicsError, ParameterException, NameValidationException, RuntimeError) as error:
         # rclpy has no exception of its own for a wrong override.
         if isinstance(error, RuntimeError) and "QoS override" not in str(error):
             raise

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
 from panda_dynamics_ros.estimation import ContactOptions, EstimatorOptions, PayloadEstimate
-from panda_dynamics_ros.estimation.publication import ConsistentBody
+from panda_dynamics_ros.estimation.publication import ConsistentBody, published_estimate
 from panda_dynamics_ros.reporting.console import payload_rows
 from panda_dynamics_ros.reporting.summary import payload_entry
 from panda_dynamics_ros.robot.inertial import UNIT_PSEUDO_INERTIAS, six_from_symmetric
@@ -131,6 +131,9 @@ def test_no_payload_is_published_as_almost_nothing():
     target = np.array([-0.05, 0.001, 0.0, -0.002, *[0.0] * 6])
     found = ConsistentBody().nearest(target, INFORMATION)
     assert 0.0 < found[0] < 0.02
+    missing = estimate_of(0.8, 0.02, com_std=0.001)  # first moments alone would make a body on the other side
+    known = -missing.vector, missing.covariance, EstimatorOptions(), None
+    assert published_estimate(*known, stamp=0.0, status="estimating").mass < 0.02
 
 
 def test_warm_start_does_not_change_the_answer():

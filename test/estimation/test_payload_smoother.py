@@ -7,7 +7,7 @@ from conftest import some
 from motion import PAYLOAD, carried, coloured, followed, kinds, sinusoids, sinusoids_paced, standing, torques
 
 from panda_dynamics_ros import InertialParameters, PandaDynamicsError
-from panda_dynamics_ros.estimation import Shape, smooth_payloads
+from panda_dynamics_ros.estimation import Shape, smooth_payloads, smoother
 from panda_dynamics_ros.reporting.replay import PayloadCurves
 
 
@@ -144,6 +144,19 @@ def test_segments_follow_each_other_and_have_the_motion_between_their_ends(panda
     assert all(segment.end >= segment.start for segment in segments)
     assert sum(segment.motion_s for segment in segments) == pytest.approx(5.0, abs=0.1)  # its last tenths are slow
     assert {segment.motion_s for segment in segments if segment.start > 5.0} == {0.0}
+
+
+def test_payloads_of_long_ago_are_left_out_of_the_state(panda, monkeypatch):
+    """What comes later says little more of them; each third second something is picked up, or put down."""
+    motion = sinusoids(24.0, rate=100.0)
+    loaded, empty = (carried(panda, motion, onset, seed=1) for onset in (0.0, 24.0))
+    tau = np.where((motion.stamp // 3.0 % 2.0)[:, None] == 1.0, loaded, empty)
+    whole = smoothed(panda, motion, tau)
+    monkeypatch.setattr(smoother, "MOST_CHANGES", 4)
+    assert len(whole) == 8
+    for one, other in zip(whole, smoothed(panda, motion, tau), strict=True):
+        assert (one.start, one.end, one.motion_s) == (other.start, other.end, other.motion_s)
+        assert abs(one.estimate.mass - other.estimate.mass) < one.estimate.std[0]
 
 
 def test_a_known_mass_and_shape_are_those_of_what_is_carried(panda, motion):
