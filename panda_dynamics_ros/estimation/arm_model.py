@@ -314,8 +314,8 @@ class Noise:
     def restart(self) -> None:
         """Return to the residual model's level."""
         n = len(self._std)
-        self.ratio, self.unexplained, self.share = np.ones((3, n))
-        self.white, self._motion = (WHITE * self._std) ** 2, 0.0
+        self.ratio, self.white, self._motion = np.ones(n), (WHITE * self._std) ** 2, 0.0
+        self.enter(np.ones(n))
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
     def measure(self, inputs: FloatArray, steps: FloatArray) -> None:
@@ -324,21 +324,22 @@ class Noise:
 
     def enter(self, unexplained: FloatArray) -> None:
         """Come to a state in which a residual map leaves this share (n,) of the variance open."""
-        self.unexplained, self.share = unexplained, np.sqrt(unexplained + (1.0 - unexplained) * DRIFT**2)
+        # Of the two parts, weighted by their variances; without a map there is no second one.
+        self.unexplained, known = unexplained, (1.0 - unexplained) * DRIFT**2
+        self.share = np.sqrt(unexplained + known)
+        self._level, self._floor = self.share * self._std, unexplained * self._least + (1.0 - unexplained) * self._quick
+        of_both = unexplained * self._time + known * np.minimum(self._time, DRIFT_TIME)
+        self._correlation = of_both / (unexplained + known)
 
     @property
     def std(self) -> FloatArray:
         """(n,), N m, of the disturbance in the present state."""
-        return self.ratio * self.share * self._std
+        return self.ratio * self._level
 
     def decay(self, motion_time: float, s: FloatArray) -> FloatArray:
         """a (n,), for `motion_time` s of motion that have led to the direction s (n,) of the dry friction."""
-        over = np.maximum(np.abs(s - self._turned) - TURN_PLAY, 0.0)
-        self._turned += np.sign(s - self._turned) * over
-        # Of the two parts, weighted by their variances; without a map there is no second one.
-        slow, known = self.unexplained, (1.0 - self.unexplained) * DRIFT**2
-        time = (slow * self._time + known * np.minimum(self._time, DRIFT_TIME)) / (slow + known)
-        return np.exp(-motion_time / time - TURN * over)
+        before, self._turned = self._turned, with_play(self._turned, s, TURN_PLAY)
+        return np.exp(-motion_time / self._correlation - TURN * np.abs(self._turned - before))
 
     def white_variance(self, dt: float, not_averaged: float) -> FloatArray:
         """(n,), (N m)^2, of e, of which there is a value each `dt` s.
@@ -346,9 +347,7 @@ class Noise:
         The noise of the signals counts by its spectral density, since neighbours share what the filters have
         spread. `not_averaged`: share of the disturbance's variance that a slow stream aliases.
         """
-        u = self.unexplained
-        modelled = u * (self.white + self._least) + (1.0 - u) * self._quick
-        return modelled + not_averaged * self.std**2 + self._density / dt
+        return self.unexplained * self.white + self._floor + not_averaged * self.std**2 + self._density / dt
 
     def learn(self, motion_time: float, d: FloatArray, variance: FloatArray, nu: FloatArray, S: FloatArray) -> None:
         """Follow the disturbance, known as d and its variance (n,), and innovations nu of variance S (n,).
@@ -357,12 +356,17 @@ class Noise:
         changes, and not how far it stays off; R <- mean of E[e^2].
         """
         self._motion += motion_time
-        seen = np.minimum(d**2 + variance, OUTLIER * self.std**2) / (self.share * self._std) ** 2
         squared = self.ratio**2
+        seen = np.minimum((d**2 + variance) / self._level**2, OUTLIER * squared)
         self.ratio = np.sqrt(squared + motion_time / min(LEVEL_MEMORY, LEVEL_PRIOR + self._motion) * (seen - squared))
-        gain, u = self.white / S, self.unexplained  # of e = sqrt(u) w it is w whose variance is learnt
-        e = u * gain**2 * np.minimum(nu**2, OUTLIER * S) + self.white * (1.0 - u * gain)
-        self.white = self.white + motion_time / min(LEVEL_MEMORY, WHITE_PRIOR + self._motion) * (e - self.white)
+        gain = self.white / S  # of e = sqrt(u) w it is w whose variance is learnt
+        more = self.unexplained * gain * (gain * np.minimum(nu**2, OUTLIER * S) - self.white)
+        self.white = self.white + motion_time / min(LEVEL_MEMORY, WHITE_PRIOR + self._motion) * more
+
+
+def with_play(place: FloatArray, value: FloatArray, play: float) -> FloatArray:
+    """Where something is that was at `place` and follows a value, from which it may be off by `play`."""
+    return np.minimum(np.maximum(place, value - play), value + play)
 
 
 class MotionClock:
@@ -381,9 +385,8 @@ class MotionClock:
         """s of the last `dt` s, which have led to q (n,), that count as motion."""
         if math.isnan(self._place[0]):
             self._place[:] = q
-        left = q - self._place
-        moved = np.sign(left) * np.maximum(np.abs(left) - PRESLIDING, 0.0)
-        self._place += moved
+        before, self._place = self._place, with_play(self._place, q, PRESLIDING)
+        moved = self._place - before
         motion = min(dt, math.sqrt(float(moved @ moved)) / FULL_SPEED)
         self.still = 0.0 if motion > SLOW * dt else self.still + dt
         return motion

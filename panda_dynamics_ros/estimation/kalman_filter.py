@@ -133,13 +133,22 @@ def correct_in_place(mean, covariance, H, y, variance, gain, innovation, innovat
         innovation[i], innovation_variance[i] = nu, S
 
 
+@compiled
+def decay_in_place(mean, covariance, first, decay, variance):
+    """x <- a x + w for the entries x from `first` on, with a = `decay` (m,) and var w = `variance` (m,), in place."""
+    for i in range(decay.shape[0]):
+        k = first + i
+        mean[k] *= decay[i]
+        for r in range(mean.shape[0]):
+            covariance[k, r] *= decay[i]
+            covariance[r, k] *= decay[i]
+        covariance[k, k] += variance[i]
+
+
 def predict(state: GaussianState, decay: FloatArray, sigma: FloatArray) -> GaussianState:
     """The state after d <- a d + w, with a = `decay` (n,) and var w = sigma^2 (1 - a^2), `sigma` (n,)."""
-    state, d = state.copy(), slice(PARAMETERS, PARAMETERS + len(sigma))
-    state.mean[d] *= decay
-    state.covariance[d] *= decay[:, None]
-    state.covariance[:, d] *= decay
-    state.variance[d] += sigma**2 * (1.0 - decay**2)
+    state = state.copy()
+    decay_in_place(state.mean, state.covariance, PARAMETERS, decay, sigma**2 * (1.0 - decay**2))
     return state
 
 
@@ -165,13 +174,10 @@ def fade(
     entries `errors`, are Ornstein-Uhlenbeck processes: their means return, too, or what data hardly shows would leave
     its prior.
     """
-    state, keep = state.copy(), math.exp(-0.5 * motion_time / arm_memory_s)
-    P, variance = state.covariance, state.variance
-    room = np.maximum(1.0, payload_std**2 / variance[THETA])
+    state, keep = state.copy(), np.full(errors.stop - errors.start, math.exp(-0.5 * motion_time / arm_memory_s))
+    P = state.covariance
+    room = np.maximum(1.0, payload_std**2 / state.variance[THETA])
     growth = np.sqrt(np.minimum(math.exp(motion_time / memory_s), room) - 1.0)
     P[THETA, THETA] += np.outer(growth, growth) * P[THETA, THETA]
-    state.mean[errors] *= keep
-    P[errors] *= keep
-    P[:, errors] *= keep
-    variance[errors] += 1.0 - keep**2
+    decay_in_place(state.mean, P, errors.start, keep, 1.0 - keep**2)
     return GaussianState(state.mean, 0.5 * (P + P.T))  # rounding in `correct` is not symmetric
