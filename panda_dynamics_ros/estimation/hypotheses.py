@@ -147,12 +147,13 @@ def log_mean_exp(terms):
 def log_bayes_factors(slots, L, v, chi, payloads, touches, settled, least, evidence):
     """Evidence (slots, 3) of a payload's jump, of a contact, and of friction that has settled anew, in every slot.
 
-    It is 0 where that of a jump and of a contact cannot reach `least` (slots,): no fit exceeds half of `chi`.
+    It is 0 where that of a jump and of a contact cannot reach `least` (slots,): no fit exceeds half of `chi`. Returns
+    whether it is 0 in all slots.
     payloads (sizes, 4 + n), touches (sizes, n), settled (n,): prior variances of what jumps, by size.
     """
     (sizes, n), last = touches.shape, payloads.shape[1] - 1
     of_payload, of_touch = np.empty(payloads.shape[0]), np.empty(sizes * n)
-    fits, penalties = np.empty(last + 1), np.empty(last + 1)
+    fits, penalties, none = np.empty(last + 1), np.empty(last + 1), True
     for slot in slots:
         evidence[slot, 0] = evidence[slot, 1] = evidence[slot, 2] = 0.0
         if 0.5 * chi[slot, 0] < least[slot]:
@@ -174,7 +175,8 @@ def log_bayes_factors(slots, L, v, chi, payloads, touches, settled, least, evide
                 evidence[slot, 1] = log_mean_exp(of_touch)
         if evidence[slot, 0] != 0.0 or evidence[slot, 1] != 0.0:
             fits_and_penalties(L[slot], v[slot], settled, fits, penalties)
-            evidence[slot, 2] = max(0.0, fits[n - 1] - penalties[n - 1])
+            evidence[slot, 2], none = max(0.0, fits[n - 1] - penalties[n - 1]), False
+    return none
 
 
 def probability(log_odds: float) -> float:
@@ -421,10 +423,11 @@ class ChangeDetector:
         if self.pending is None:  # hands and settling friction are as slow as ramps
             ramps = self._age[self._brief :]
             ramps[ramps < still] = math.inf
-        alive = np.flatnonzero(self._age < math.inf)
-        self._settles = (still > 0.0) & (still <= PASSED + self._age)  # after a stop
-        self._compare(alive, self._L, self._v, self._chi, -self._priors - CLEAR, self._evidence)  # less is negligible
-        found = self._clear_change(alive, state, lead) or self._suspect(alive, state)
+        alive, self._still = np.flatnonzero(self._age < math.inf), still
+        least = -self._priors - CLEAR  # less is negligible
+        none = self._compare(alive, self._L, self._v, self._chi, least, self._evidence)
+        found = None if none and self.pending is None else self._clear_change(alive, state, lead)
+        found = found or self._suspect(alive[:0] if none else alive[self._evidence[alive, 0] != 0.0], alive, state)
         if found is not None:
             if self.pending is not None and (self.pending.kind == CONTACT) != (found[0].kind == CONTACT):
                 self._turned = self._followed  # as a hand does, and a weight does not
@@ -434,15 +437,17 @@ class ChangeDetector:
 
     def _compare(
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
-    ) -> None:
+    ) -> bool:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
-        log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence)
+        if log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence):
+            return True
         slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both compete
         if slots.size:
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
             links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
             of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
             evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
+        return False
 
     def _clear_change(self, alive: np.ndarray, state: GaussianState, lead: float | None) -> tuple[Change, float] | None:
         """The change that is clear, always one if one is pending, and its `lead`; see `detect`."""
@@ -493,11 +498,10 @@ class ChangeDetector:
         self._compare(of_one, L, v, np.zeros((1, 2)), least, evidence)
         return float(evidence[0, 0]), float(evidence[0, 1])
 
-    def _suspect(self, alive: np.ndarray, state: GaussianState) -> tuple[Change, float] | None:
+    def _suspect(self, seen: np.ndarray, alive: np.ndarray, state: GaussianState) -> tuple[Change, float] | None:
         """Suspect the likeliest long change, and look a last time at all; what is clear by then, and its `lead`."""
-        over, seen = self._age > self._lifetime, alive[self._evidence[alive, 0] != 0.0]
-        self.suspected = self.passed = None
-        if (over[seen] | self._is_long[seen]).any():  # the others count at their last look
+        over, self.suspected, self.passed = self._age > self._lifetime, None, None
+        if seen.size and (over[seen] | self._is_long[seen]).any():  # the others count at their last look
             payload, touch = ({k: self._priors[k] + self._counted(k, kind)[0] for k in seen} for kind in (0, 1))
             of_none = np.logaddexp.reduce([0.0, *touch.values()])
             of_all = np.logaddexp.reduce([of_none, *payload.values()])
@@ -513,15 +517,16 @@ class ChangeDetector:
                     return replace(change, reach=change.age), float(of_any - of_none)
                 found = change, float(np.exp(of_any - of_all))
                 self.passed, self.suspected = (found, self.suspected) if over[likeliest] else (self.passed, found)
-        dropped = np.flatnonzero((over & (self._age < math.inf))[: self._sudden])
-        if dropped.size:
+        dropped = alive[over[alive]]
+        if dropped.size and dropped[0] < self._sudden:
             self.unnoticed = unnoticed_variance(self._L[dropped[0]], self._shares)
-        self._age[over] = math.inf
+        self._age[dropped] = math.inf
         return None
 
     def _counted(self, slot: int, kind: int) -> tuple[float, float]:
         """Evidence of a payload's change (kind 0) or of a touch (1) that nothing else explains; see `tempered`."""
-        settled = self._evidence[slot, 2] if self._settles[slot] else 0.0
+        settles = 0.0 < self._still <= PASSED + self._age[slot]  # after a stop
+        settled = self._evidence[slot, 2] if settles else 0.0
         return tempered(float(self._evidence[slot, kind] - settled), self._chi[slot])
 
     def _payload_change(self, slot: int, state: GaussianState) -> Change:
