@@ -76,7 +76,7 @@ PICK, RELEASE, SHIFT, CONTACT, LOAD = "pick", "release", "shift", "contact", "lo
 def follow_step(slots, decay, H, gain, innovation, variance, regressors, step_response, X, L, v, chi):
     """Follow a prediction and a correction of the filter in every slot, in place.
 
-    regressors (n, 10, slots), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
+    regressors (n, 4, slots), step_response (slots,): torque of unit jumps. chi (slots, 2): sum of squared innovations
     over their variance, and their number.
     """
     (n, size), count = gain.shape, step_response.shape[0]
@@ -343,7 +343,7 @@ class ChangeDetector:
         self._lifetime, self._period, self._rise = np.repeat(_FAMILIES, numbers, axis=0).T
         self._priors = np.log(CHANGES * self._period)  # log odds at an onset
         self._is_long = np.zeros(slots, bool)  # ramps, and what may have changed in a gap
-        self._onsets = OnsetRegressors(n, slots)
+        self._onsets = OnsetRegressors(n, slots, MOMENTS)
         self._jumping = np.r_[0:MOMENTS, PARAMETERS : PARAMETERS + n]  # places in the state of what jumps
         self._pasts = PARAMETERS + n + errors  # place in the state of past payloads
         self._X = np.zeros((self._pasts, columns, slots))

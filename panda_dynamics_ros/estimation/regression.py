@@ -267,7 +267,7 @@ def follow_onsets(decay, middle, filtered, new, share, first, second, found):
     """`OnsetRegressors.follow`, in place. middle, filtered: (n, ..), Y after each pole; row n is a constant torque."""
     (k, m), n = decay, filtered.shape[0]
     for i in range(n + 1):
-        for c in range(PARAMETERS if i < n else 1):
+        for c in range(first.shape[1] if i < n else 1):
             Y1, Y2 = (middle[i, c], filtered[i, c]) if i < n else (1.0, 1.0)
             E1, E2, G = first[i, c], second[i, c], found[i, c]
             for slot in range(share.shape[0]):
@@ -290,13 +290,13 @@ class OnsetRegressors:
     that is E1 <- k E1 and E2 <- k E2 - m E1 over many steps, with two numbers k and m for all of them. They are linear
     in Y: parts of a payload that appear one after the other add up, and a constant torque has a column, too.
 
-    n: joints. slots: onsets that are followed at once.
+    n: joints. slots: onsets that are followed at once. columns: of Y, the first ones.
 
     share: (slots,), what has appeared of each.
     """
 
-    def __init__(self, n: int, slots: int) -> None:
-        self._excess, self.share = np.zeros((2, n + 1, PARAMETERS, slots)), np.zeros(slots)
+    def __init__(self, n: int, slots: int, columns: int = PARAMETERS) -> None:
+        self._excess, self.share = np.zeros((2, n + 1, columns, slots)), np.zeros(slots)
 
     def start(self, slot: int, share: float) -> None:
         """Let `slot` follow another payload, of which `share` has been there since before the filters started."""
@@ -306,7 +306,7 @@ class OnsetRegressors:
     def follow(self, share: FloatArray, regression: MomentumRegression) -> tuple[FloatArray, FloatArray]:
         """Let what has appeared of each payload be `share` (slots,) from now on.
 
-        Returns the regressors (n, 10, slots), and those of a constant torque (slots,).
+        Returns the regressors (n, columns, slots), and those of a constant torque (slots,).
         """
         filters, found = regression.filters, np.empty(self._excess.shape[1:])
         follow_onsets(regression.decay, filters.middle, filters.second, share, self.share, *self._excess, found)
