@@ -140,8 +140,8 @@ def com_covariance(mass: float, com: FloatArray, covariance: FloatArray) -> Floa
 
     mass: kg, above zero. com: (3,), m. covariance: (10, 10), of the inertial vector about the origin of `com`.
     """
-    slope = np.column_stack((-com, np.eye(3))) / mass
-    return np.asarray(slope @ covariance[:4, :4] @ slope.T)
+    by_mass = com[:, None] * (covariance[0, 1:4] - 0.5 * covariance[0, 0] * com)
+    return np.asarray((covariance[1:4, 1:4] - by_mass - by_mass.T) / mass**2)
 
 
 @dataclass(frozen=True, eq=False)

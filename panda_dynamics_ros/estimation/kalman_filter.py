@@ -80,11 +80,9 @@ class GaussianState:
         What `other` has beyond the entries of this state is left out.
         """
         N = len(self.mean)
-        between = other.mean[:N] - self.mean
-        covariance = (1.0 - share) * self.covariance + share * other.covariance[:N, :N]
-        return GaussianState(
-            self.mean + share * between, covariance + share * (1.0 - share) * np.outer(between, between)
-        )
+        between, more = other.mean[:N] - self.mean, other.covariance[:N, :N] - self.covariance
+        more += (1.0 - share) * between[:, None] * between
+        return GaussianState(self.mean + share * between, self.covariance + share * more)
 
 
 class FilterStep(NamedTuple):

@@ -300,10 +300,11 @@ class PayloadEstimator:
         The filter itself uses this only where it is clear, so that the prior counts once.
         """
         base, empty = least
-        is_known = empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2
+        if empty == 0.0 or state.covariance[base.start, base.start] < hypotheses.NOTHING**2:
+            return state.of(*places) if places else state
         if places:  # fewer entries take less time
             state, base = state.of(*places, base), slice(-PARAMETERS, None)
-        return state if is_known else state.mixed(state.conditioned(base, self._nothing), empty)
+        return state.mixed(state.conditioned(base, self._nothing), empty)
 
     @property
     def counts(self) -> SampleCounts:
