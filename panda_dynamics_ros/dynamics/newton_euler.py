@@ -7,7 +7,6 @@ linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, documen
 Gravity enters as an upward acceleration of the base. `link_side_torques` converts a driver's effort.
 """
 
-from typing import Any
 
 import numpy as np
 from numpy import zeros
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from panda_dynamics_ros import checks
 from panda_dynamics_ros.checks import FloatArray
 from panda_dynamics_ros.dynamics.kernels import blocks, chain
-from panda_dynamics_ros.dynamics.kernels.batch import finite, is_one_state, of_states
+from panda_dynamics_ros.dynamics.kernels.batch import finite, of_states
 from panda_dynamics_ros.dynamics.kernels.blocks import BLOCK, FREE, get, put
 from panda_dynamics_ros.dynamics.kernels.compiled import compiled, part
 from panda_dynamics_ros.dynamics.kernels.vectors import ZERO, add, cross, fetch, rotate, rotate_back, scale, store
@@ -216,8 +215,6 @@ def link_side_sample(
 
     Raises ArgumentError: an argument is not finite, or of another shape.
     """
-    sample: Any = q, dq, effort
-    if count or not (is_one_state(robot, sample) and all(map(finite, sample))):  # the short way for calls at 1 kHz
-        named = {"q": q, "dq": dq, "tau": effort}
-        sample = tuple(checks.for_kernel(checks.exactly(x, (*count, robot.n), name)) for name, x in named.items())
-    return sample if robot.effort == MEASURED else (*sample[:2], link_side_torques(robot, sample[0], sample[2]))
+    named, shape = (("q", q), ("dq", dq), ("tau", effort)), (*count, robot.n)
+    q, dq, tau = (checks.for_kernel(checks.exactly(value, shape, name)) for name, value in named)
+    return q, dq, tau if robot.effort == MEASURED else link_side_torques(robot, q, tau)

@@ -49,7 +49,7 @@ from panda_dynamics_ros.dynamics.kernels.chain import place_joints
 from panda_dynamics_ros.dynamics.kernels.vectors import compiled
 from panda_dynamics_ros.dynamics.momentum import momentum_sample
 from panda_dynamics_ros.dynamics.newton_euler import newton_euler_of_one
-from panda_dynamics_ros.estimation.regression import FilterState, dry_friction, filter_step, first_order_hold
+from panda_dynamics_ros.estimation.regression import ARM, FilterState, dry_friction, filter_step, first_order_hold
 from panda_dynamics_ros.robot.description import CURRENT, INERTIAL, TRANSLATION, RobotDescription
 from panda_dynamics_ros.robot.inertial import PARAMETERS, InertialParameters
 from panda_dynamics_ros.robot.joints import PRESLIDING
@@ -270,23 +270,25 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 
 
 @compiled
-def follow_density(inputs, steps, age, last, density):
-    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N inputs (N, n), in place; the new age, s.
+def follow_density(momentum, bias, w, steps, age, last, density):
+    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N inputs, in place; the new age, s.
 
+    Inputs, of terms (N, n, 13), are bias - w momentum of the arm.
     Second differences of white noise of variance r have the variance 6 r; those of the arm's motion are small.
 
     age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), input and first difference.
     """
     for k in range(steps.shape[0]):
         age = age + steps[k] if steps[k] > 0.0 else 0.0
-        for i in range(inputs.shape[1]):
-            change = inputs[k, i] - last[0, i]
+        for i in range(bias.shape[1]):
+            new = bias[k, i, ARM] - w * momentum[k, i, ARM]
+            change = new - last[0, i]
             if age > steps[k] > 0.0:
                 seen = (change - last[1, i]) ** 2 * steps[k] / 6.0
                 if age > WHITE_PRIOR:
                     seen = min(seen, OUTLIER * density[i])
                 density[i] += steps[k] / min(LEVEL_MEMORY, age) * (seen - density[i])
-            last[0, i], last[1, i] = inputs[k, i], change
+            last[0, i], last[1, i] = new, change
     return age
 
 
@@ -318,9 +320,9 @@ class Noise:
         self.enter(np.ones(n))
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
-    def measure(self, inputs: FloatArray, steps: FloatArray) -> None:
-        """Follow the noise of N inputs of the filters (N, n), N m. steps: (N,), s before each; 0: a stream starts."""
-        self._age = follow_density(inputs, steps, self._age, self._last, self._density)
+    def measure(self, momentum: FloatArray, bias: FloatArray, pole: float, steps: FloatArray) -> None:
+        """Follow the noise of N terms (N, n, 13) of the filters. steps: (N,), s before each; 0: a stream starts."""
+        self._age = follow_density(momentum, bias, pole, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:
         """Come to a state in which a residual map leaves this share (n,) of the variance open."""

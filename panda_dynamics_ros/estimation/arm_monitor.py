@@ -174,7 +174,7 @@ class ArmMonitor:
         self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows, payload: bool = True
     ) -> None:
         """All filters follow N samples; what they say of each goes into `found`."""
-        validator, residual = self._dynamics_validator, np.full(self.robot.n, math.nan)
+        validator, residual = self._dynamics_validator, math.nan * self._external
         if payload:
             validator, residual = self.payload_estimator.validator, self.payload_estimator.residual
         kept, steps = validator.select(stamp, q, dq, tau)
@@ -189,16 +189,21 @@ class ArmMonitor:
             if steps[part][0] <= 0.0:
                 self._terms.resume(q[part][0])
             rows = self._terms.rows(stamp[part], q[part], dq[part], tau[part])
-            self._follow_rows(rows, steps[part], kept[part], found, payload)
+            self._follow_rows(rows, steps[part], part.start, kept, found, payload)
         if len(kept) < len(found.residual):  # at samples that were not used, all of it stays what it was
             last = np.searchsorted(kept, np.arange(len(found.residual)), side="right")
             for values, before in zip(found[:3], (self._external, residual, self._unexplained), strict=True):
-                values[:] = np.vstack((before, values[kept]))[last]
+                values[:] = np.vstack((before, values[: len(kept)]))[last]
         if len(found.residual):
             self._external, self._unexplained = found.external_torques[-1].copy(), found.unexplained[-1].copy()
 
-    def _follow_rows(self, rows: Rows, steps: FloatArray, places: np.ndarray, found: ArmRows, payload: bool) -> None:
-        """The contact detector follows N samples without a gap, with `payload` one update of the estimator after it."""
+    def _follow_rows(
+        self, rows: Rows, steps: FloatArray, first: int, kept: np.ndarray, found: ArmRows, payload: bool
+    ) -> None:
+        """The contact detector follows N samples without a gap, with `payload` one update of the estimator after it.
+
+        They are those from `first` on of the samples that are `kept`, to whose order the arrays of `found` come first.
+        """
         detector, k, end = self.contact_detector, 0, len(steps)
         while k < len(steps):
             residual: FloatArray | float = math.nan
@@ -206,25 +211,25 @@ class ArmMonitor:
                 estimator = self.payload_estimator
                 before, residual = estimator.estimate, estimator.residual if steps[k] > 0.0 else math.nan
                 end = estimator.advance(rows, steps, k)
-            part, here = rows if end - k == len(steps) else Rows(*(values[k:end] for values in rows)), places[k:end]
-            external, contacts = detector.follow(part, steps[k:end])
-            found.external_torques[here] = external + self._arm_errors
-            found.residual[here], found.unexplained[here] = residual, part.unexplained
+            here, last = slice(first + k, first + end), end - 1
+            external, contacts = detector.follow(rows, steps[:end], k)
+            np.add(external, self._arm_errors, out=found.external_torques[here])
+            found.residual[here], found.unexplained[here] = residual, rows.unexplained[k:end]
             if payload:
                 estimate = estimator.estimate
-                found.residual[here[-1]] = estimator.residual
+                found.residual[first + last] = estimator.residual
                 if estimate.event is not None and estimate.event.kind == CONTACT:
                     was = detector.contact
-                    detector.begin(estimate.stamp, part.q[-1])
+                    detector.begin(estimate.stamp, rows.q[last])
                     if detector.contact is not was and detector.contact is not None:
-                        contacts.append((end - 1 - k, detector.contact))
+                        contacts.append((last, detector.contact))
                 if estimate is not before:
-                    is_due = self._is_to_publish(estimate, float(part.stamp[-1]))
-                    found.estimates.append((int(here[-1]), estimate, is_due))
+                    is_due = self._is_to_publish(estimate, float(rows.stamp[last]))
+                    found.estimates.append((int(kept[first + last]), estimate, is_due))
                     if is_due:
                         detector.carry(estimate.vector, estimator.delay)
                         self._arm_errors = estimator.error_torques
-            found.contacts.extend((int(here[j]), contact) for j, contact in contacts)
+            found.contacts.extend((int(kept[first + j]), contact) for j, contact in contacts)
             k = end
 
     def _is_to_publish(self, estimate: PayloadEstimate, stamp: float) -> bool:

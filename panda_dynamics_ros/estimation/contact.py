@@ -308,7 +308,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
     (N, n) after one low-pass filter, and those that are watched after both.
     """
     n, clock = rows.q.shape[1], watch.clock[0]
-    M, noise, bias, step = np.empty((n, n)), np.empty(n), np.empty((1, n)), np.empty(1)
+    M, noise, step = np.empty((n, n)), np.empty(n), np.empty(1)
     for k in range(first, steps.shape[0]):
         q, dq, stamp = rows.q[k], rows.dq[k], rows.stamp[k]
         dt = 0.0 if clock.absurd == 1 else steps[k]
@@ -322,7 +322,7 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
             clock.still = clock.still if dt > 0.0 or abs(way) < SHORTEST else 0.0  # moved in a gap
             joint.early = min(max(joint.early + way / SHORTEST, -1.0), 1.0)
             external[k, i] = 0.0
-            bias[0, i], watch.density[i] = rows.bias[k, i, ARM], watch.density[i] if dt > 0.0 else 0.0
+            watch.density[i] = watch.density[i] if dt > 0.0 else 0.0
             for c in range(ARM + 1):
                 external[k, i] += weights[c] * filters.middle[i, c]
                 torque += weights[c] * filters.second[i, c]
@@ -334,7 +334,8 @@ def follow_rows(table, rows, steps, first, settings, weights, filters, watch, ex
         if dt > PAUSE and dt > 3.0 * clock.step:
             clock.paused = stamp
         step[0] = dt
-        clock.age = arm_model.follow_density(bias, step, clock.age, watch.inputs, watch.density)
+        momentum, bias = rows.momentum[k : k + 1], rows.bias[k : k + 1]
+        clock.age = arm_model.follow_density(momentum, bias, 0.0, step, clock.age, watch.inputs, watch.density)
         if dt <= 0.0:
             clock.settled = clock.untouched = 0
             clock.paused = -math.inf  # stamps may have jumped back
@@ -386,7 +387,9 @@ class ContactDetector:
         dry, tau = np.where(dry == 0.0, arm_model.DRY, dry), arm_model.CORRELATION * residual.correlation_time
         self._settings = Settings(pole, 0.0, o.threshold, o.longest_s, residual.std.copy(), dry, tau)
         self._filters, self._watch = FilterState.at_rest(n, TORQUE + 1), Watch.of(n)
-        self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
+        table, self._to_last = robot.table.copy(), inertial_transport(robot.last_joint_frame("flange"))
+        self._table, self._last_link = table.view(), table[n - 1, INERTIAL:]
+        self._table.setflags(write=False)
         self._joints, self._clock = self._watch.joints, self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
@@ -401,9 +404,8 @@ class ContactDetector:
         """
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS], self._settings = vector, self._settings._replace(delay=delay)
-        table = self._robot.table.copy()
-        table[self._robot.n - 1, INERTIAL:] += self._to_last @ vector  # the noise of dq shows in its momentum, too
-        self._table = checks.read_only(table)
+        # The noise of dq shows in its momentum, too.
+        self._last_link[:] = self._robot.table[self._robot.n - 1, INERTIAL:] + self._to_last @ vector
         known = self._filters.second[:, :PARAMETERS] @ change
         self._joints["untouched"] += known
         self._watch.lags[0] += known
@@ -411,12 +413,12 @@ class ContactDetector:
             self._joints["mean"] += known
             self._watch.line[:, 0] += known
 
-    def follow(self, rows: Rows, steps: FloatArray) -> tuple[FloatArray, list[tuple[int, Contact]]]:
-        """Follow N samples, `steps` (N,) s apart (0: restart).
+    def follow(self, rows: Rows, steps: FloatArray, first: int = 0) -> tuple[FloatArray, list[tuple[int, Contact]]]:
+        """Follow the first N samples of `rows`, from `first` on, `steps` (N,) s apart (0: restart).
 
-        Returns the external torques (N, n), and each change of `contact` with its sample's index.
+        Returns their external torques (N - first, n), and each change of `contact` with its sample's index.
         """
-        external, changes, k = np.empty(rows.q.shape), [], 0
+        external, changes, k = np.empty((len(steps), rows.q.shape[1])), [], first
         while k < len(steps):
             before = self.contact
             k, what = follow_rows(
@@ -427,7 +429,7 @@ class ContactDetector:
             if self.contact is not before and self.contact is not None:
                 changes.append((k, self.contact))
             k += 1
-        return external, changes
+        return external[first:], changes
 
     @property
     def largest_ratio(self) -> float:

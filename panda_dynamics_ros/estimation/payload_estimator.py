@@ -377,9 +377,9 @@ class PayloadEstimator:
         end = k + 1
         if end < len(steps) and not after_event:
             end = min(k + 1 + int(np.searchsorted(rows.stamp[k:], self._updated + self._period)), len(steps))
-        part = slice(k, end)
-        self.regression.rows(steps[part], rows.momentum[part], rows.bias[part])
-        self._noise.measure(rows.bias[part, :, ARM] - self.regression.pole * rows.momentum[part, :, ARM], steps[part])
+        momentum, bias, own = rows.momentum[k:end], rows.bias[k:end], steps[k:end]
+        self.regression.rows(own, momentum, bias)
+        self._noise.measure(momentum, bias, self.regression.pole, own)
         self._stamp = float(rows.stamp[end - 1])
         if self._stamp - self._updated >= self._period:
             self._update(rows.q[end - 1], rows.dq[end - 1], rows.s[end - 1], float(steps[end - 1]))

@@ -178,7 +178,8 @@ def test_the_noise_of_the_torque_signal_is_measured(panda, rng, dt):
     steps[0] = 0.0
     tau = 10.0 * np.sin(2.0 * np.pi * t)[:, None] + 30.0 * (t > 10.0)[:, None] + 0.5 * rng.normal(size=(len(t), 7))
     for block in np.array_split(np.arange(len(t)), 100):
-        noise.measure(tau[block], steps[block])
+        terms = np.repeat(tau[block, :, None], 13, axis=2)
+        noise.measure(terms, terms, 0.0, steps[block])
     np.testing.assert_allclose(noise.white_variance(0.02, 0.0) - before, 0.25 * dt / 0.02, rtol=0.15)
 
 
