@@ -7,7 +7,6 @@ linear in the inertial vector (m, m c, I) (De Luca, Robotics 2, slide 4, documen
 Gravity enters as an upward acceleration of the base. `link_side_torques` converts a driver's effort.
 """
 
-
 import numpy as np
 from numpy import zeros
 from numpy.typing import ArrayLike

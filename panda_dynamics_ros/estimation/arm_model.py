@@ -173,7 +173,8 @@ class ErrorColumns:
         self._tables = checks.read_only(np.array([*changes, _leaning(robot, 0), _leaning(robot, 1)]))
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
-        self.A = np.zeros((robot.n, self.shared + OWN * robot.n))
+        self.H = np.eye(robot.n, PARAMETERS + robot.n + self.shared + OWN * robot.n, PARAMETERS)  # [Y | 1 | A]
+        self.A = self.H[:, PARAMETERS + robot.n :]
 
     @property
     def size(self) -> int:
@@ -271,11 +272,11 @@ def _link_errors(link: InertialParameters) -> FloatArray:
 
 @compiled
 def follow_density(momentum, bias, w, steps, age, last, density):
-    """Follow the spectral density (n,), (N m)^2 s, of the white noise of N inputs, in place; the new age, s.
+    """Follow the spectral density (n,), (N m)^2 s, of the white noise of bias - w momentum of the arm; the new age, s.
 
-    Inputs, of terms (N, n, 13), are bias - w momentum of the arm.
     Second differences of white noise of variance r have the variance 6 r; those of the arm's motion are small.
 
+    momentum, bias: (N, n, 13), terms. density, last: in place.
     age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), input and first difference.
     """
     for k in range(steps.shape[0]):
@@ -330,8 +331,8 @@ class Noise:
         self.unexplained, known = unexplained, (1.0 - unexplained) * DRIFT**2
         self.share = np.sqrt(unexplained + known)
         self._level, self._floor = self.share * self._std, unexplained * self._least + (1.0 - unexplained) * self._quick
-        of_both = unexplained * self._time + known * np.minimum(self._time, DRIFT_TIME)
-        self._correlation = of_both / (unexplained + known)
+        times = unexplained * self._time + known * np.minimum(self._time, DRIFT_TIME)
+        self._correlation = times / (unexplained + known)
 
     @property
     def std(self) -> FloatArray:
@@ -340,7 +341,7 @@ class Noise:
 
     def decay(self, motion_time: float, s: FloatArray) -> FloatArray:
         """a (n,), for `motion_time` s of motion that have led to the direction s (n,) of the dry friction."""
-        before, self._turned = self._turned, with_play(self._turned, s, TURN_PLAY)
+        before, self._turned = self._turned, np.minimum(np.maximum(self._turned, s - TURN_PLAY), s + TURN_PLAY)
         return np.exp(-motion_time / self._correlation - TURN * np.abs(self._turned - before))
 
     def white_variance(self, dt: float, not_averaged: float) -> FloatArray:
@@ -366,11 +367,6 @@ class Noise:
         self.white = self.white + motion_time / min(LEVEL_MEMORY, WHITE_PRIOR + self._motion) * more
 
 
-def with_play(place: FloatArray, value: FloatArray, play: float) -> FloatArray:
-    """Where something is that was at `place` and follows a value, from which it may be off by `play`."""
-    return np.minimum(np.maximum(place, value - play), value + play)
-
-
 class MotionClock:
     """Time in motion, from positions that pass a play of the size of the dry friction's presliding: noise is none."""
 
@@ -387,7 +383,7 @@ class MotionClock:
         """s of the last `dt` s, which have led to q (n,), that count as motion."""
         if math.isnan(self._place[0]):
             self._place[:] = q
-        before, self._place = self._place, with_play(self._place, q, PRESLIDING)
+        before, self._place = self._place, np.minimum(np.maximum(self._place, q - PRESLIDING), q + PRESLIDING)
         moved = self._place - before
         motion = min(dt, math.sqrt(float(moved @ moved)) / FULL_SPEED)
         self.still = 0.0 if motion > SLOW * dt else self.still + dt

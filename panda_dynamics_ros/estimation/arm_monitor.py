@@ -174,7 +174,7 @@ class ArmMonitor:
         self, stamp: FloatArray, q: FloatArray, dq: FloatArray, tau: FloatArray, found: ArmRows, payload: bool = True
     ) -> None:
         """All filters follow N samples; what they say of each goes into `found`."""
-        validator, residual = self._dynamics_validator, math.nan * self._external
+        validator, residual = self._dynamics_validator, np.full(self.robot.n, math.nan)
         if payload:
             validator, residual = self.payload_estimator.validator, self.payload_estimator.residual
         kept, steps = validator.select(stamp, q, dq, tau)
@@ -197,12 +197,10 @@ class ArmMonitor:
         if len(found.residual):
             self._external, self._unexplained = found.external_torques[-1].copy(), found.unexplained[-1].copy()
 
-    def _follow_rows(
-        self, rows: Rows, steps: FloatArray, first: int, kept: np.ndarray, found: ArmRows, payload: bool
-    ) -> None:
+    def _follow_rows(self, rows: Rows, steps: FloatArray, first: int, kept: Any, found: ArmRows, payload: bool) -> None:
         """The contact detector follows N samples without a gap, with `payload` one update of the estimator after it.
 
-        They are those from `first` on of the samples that are `kept`, to whose order the arrays of `found` come first.
+        They are those from `first` on of the samples that are `kept`: in this order they come into `found`.
         """
         detector, k, end = self.contact_detector, 0, len(steps)
         while k < len(steps):

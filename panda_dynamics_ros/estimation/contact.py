@@ -387,9 +387,7 @@ class ContactDetector:
         dry, tau = np.where(dry == 0.0, arm_model.DRY, dry), arm_model.CORRELATION * residual.correlation_time
         self._settings = Settings(pole, 0.0, o.threshold, o.longest_s, residual.std.copy(), dry, tau)
         self._filters, self._watch = FilterState.at_rest(n, TORQUE + 1), Watch.of(n)
-        table, self._to_last = robot.table.copy(), inertial_transport(robot.last_joint_frame("flange"))
-        self._table, self._last_link = table.view(), table[n - 1, INERTIAL:]
-        self._table.setflags(write=False)
+        self._table, self._to_last = robot.table, inertial_transport(robot.last_joint_frame("flange"))
         self._joints, self._clock = self._watch.joints, self._watch.clock
         self._weights = np.append(np.zeros(PARAMETERS), -1.0)
         self._payload_before, self._torques = np.zeros(PARAMETERS), np.zeros(n)
@@ -404,8 +402,9 @@ class ContactDetector:
         """
         change = vector - self._weights[:PARAMETERS]
         self._weights[:PARAMETERS], self._settings = vector, self._settings._replace(delay=delay)
-        # The noise of dq shows in its momentum, too.
-        self._last_link[:] = self._robot.table[self._robot.n - 1, INERTIAL:] + self._to_last @ vector
+        table = self._robot.table.copy()
+        table[self._robot.n - 1, INERTIAL:] += self._to_last @ vector  # the noise of dq shows in its momentum, too
+        self._table = checks.read_only(table)
         known = self._filters.second[:, :PARAMETERS] @ change
         self._joints["untouched"] += known
         self._watch.lags[0] += known

@@ -148,7 +148,7 @@ def log_bayes_factors(slots, L, v, chi, payloads, touches, settled, least, evide
     """Evidence (slots, 3) of a payload's jump, of a contact, and of friction that has settled anew, in every slot.
 
     It is 0 where that of a jump and of a contact cannot reach `least` (slots,): no fit exceeds half of `chi`. Returns
-    whether it is 0 in all slots.
+    whether it is so in all slots.
     payloads (sizes, 4 + n), touches (sizes, n), settled (n,): prior variances of what jumps, by size.
     """
     (sizes, n), last = touches.shape, payloads.shape[1] - 1
@@ -439,15 +439,13 @@ class ChangeDetector:
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
     ) -> bool:
         """`log_bayes_factors`, with a force at what is carried among the contacts."""
-        if log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence):
-            return True
-        slots = slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]  # where both compete
-        if slots.size:
+        none = bool(log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence))
+        if not none and (slots := slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]).size:  # both compete
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)
             links = evidence[slots, 1] + math.log(len(TOUCHES) * len(self._sigma))
             of_any = np.logaddexp(links, np.logaddexp.reduce(of_force, axis=-1))
             evidence[slots, 1] = of_any - math.log(len(TOUCHES) * len(self._sigma) + len(SIZES))
-        return False
+        return none
 
     def _clear_change(self, alive: np.ndarray, state: GaussianState, lead: float | None) -> tuple[Change, float] | None:
         """The change that is clear, always one if one is pending, and its `lead`; see `detect`."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from panda_dynamics_ros.checks import FloatArray
-from panda_dynamics_ros.dynamics.kernels.vectors import compiled
+from panda_dynamics_ros.dynamics.kernels.vectors import compiled, inner
 from panda_dynamics_ros.robot.inertial import PARAMETERS
 
 THETA = slice(0, PARAMETERS)  # place of the payload in the state
@@ -122,8 +122,7 @@ def correct_in_place(mean, covariance, H, y, variance, gain, innovation, innovat
             if H[i, k] != 0.0:
                 nu -= H[i, k] * mean[k]
                 add_row(H[i, k], covariance[k], PH)
-        for k in range(K):
-            S += H[i, k] * PH[k]
+        S += inner(H[i], PH)
         for r in range(N):
             gain[i, r] = PH[r] / S
             mean[r] += gain[i, r] * nu

@@ -440,7 +440,7 @@ class PayloadEstimator:
         Y, y, torque = filtered[:, :ARM], filtered[:, ARM], filtered[:, TORQUE]
         if self._has_map:
             noise.enter(filtered[:, UNEXPLAINED].copy())
-        A = self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._present.mean[THETA]), noise.share)
+        self._errors.step(elapsed, (q, dq, s), self.regression.expected(self._present.mean[THETA]), noise.share)
         decay, std, last, touch = noise.decay(max(motion, arm_model.CREEP * dt), s), noise.std, self._last, self._touch
         self._predict_others(decay)
         if touch is not None:
@@ -456,7 +456,8 @@ class PayloadEstimator:
             self._state, self.estimate = state, self._published(SETTLING)
             return
         aliased = min(2.0, 2.0 * self.regression.pole * step)  # the filters do not average a slow stream
-        row = self._row = _Row(np.hstack((Y, np.eye(len(y)), A)), y, noise.white_variance(dt, aliased))
+        self._errors.H[:, THETA] = Y
+        row = self._row = _Row(self._errors.H, y, noise.white_variance(dt, aliased))
         corrected, filter_step = correct(state, *row, decay)
         if not float(np.abs(corrected.mean).max()) < ABSURD:
             self.counts.restarts += 1
