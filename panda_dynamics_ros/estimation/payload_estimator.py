@@ -395,13 +395,14 @@ class PayloadEstimator:
             motion = max(self._clock.step(q, gap), arm_model.CREEP * gap)
         else:  # stamps begin anew, as where a recording is played in a loop
             self._clock.restart()
-            self._found_at, since = -math.inf, -math.inf if gap < 0.0 else stamp  # nobody knows how long ago that was
+            self._touch, self._found_at = None, -math.inf
+            since = -math.inf if gap < 0.0 else stamp  # nobody knows how long ago that was
             if self._last is not None:
                 self._last.onset = stamp
         is_slow = math.sqrt(float(dq @ dq)) < arm_model.SLOW * arm_model.FULL_SPEED
         stands = is_gap and is_slow and self._updated > -math.inf  # in a restored state the disturbance is unknown
         if not stands or motion > arm_model.SLOW * gap:
-            self._touch, self._flow_end = None, -math.inf
+            self._flow_end = -math.inf
         decay = self._noise.decay(motion, s)
         self._state = predict(self._state, decay, self._noise.std)
         self._predict_others(decay)

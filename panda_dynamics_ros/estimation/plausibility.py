@@ -32,8 +32,7 @@ JOINT_FAULT = 7.0  # the same of one joint, above which causes are sought
 FAR_BETTER = 0.25  # of the mean square that the model leaves, what another explanation may leave
 ALIKE, UNITS = 0.9, (0.2, 5.0)
 """Correlation from which on torques are a multiple of the model's; gains that a payload or another arm may have."""
-CONSTANT = 1e-4  # of the mean square: variance of torques that count as constant
-STUCK = 1e-6  # of the variance that the model expects of a joint's torque: frozen; without friction it may be 1e-4
+STUCK = 1e-6  # of the variance that the model expects of torques: frozen; of a joint without friction it may be 1e-4
 OFFSET_FAULT, UNUSUAL, GAIN_FAULT, LATE, CERTAIN = 6.5, 4.0, 0.05, 0.015, 3.0
 """Mean residual of a joint over the arm's own, learnt offset over that of usual arms, learnt gain of all torques, and
 delay, s, that healthy sensors do not have; what is learnt must be significant at so many standard deviations. Mean
@@ -158,7 +157,8 @@ class PlausibilityCheck:
         T, H, C = float(weights @ tt), float(weights @ hh), float(weights @ np.diag(self._cross))
         gain, (order, of_order) = C / max(H, 1e-300), self._best_order()
         is_multiple = C / math.sqrt(max(T * H, 1e-300)) > ALIKE
-        is_constant = float(weights @ (tt - self._means[0] ** 2)) < CONSTANT * T
+        varies, expected = weights @ (self._squares[:2] - self._means[:2] ** 2).T
+        is_constant = varies < STUCK * expected
         remedy = "check the unit of effort and the driver's scaling; of motor currents, set effort to current"
         alternatives = (  # mean square that each leaves, in units of the residual's
             (

@@ -239,6 +239,15 @@ def test_what_comes_while_somebody_guides_the_arm_is_in_the_interval(panda, numb
     assert np.median(off) < 0.7
 
 
+def test_a_gap_does_not_end_what_a_hand_does(panda):
+    """1 kg from the start: what the hand adds to it is not learnt when samples come again."""
+    path = public_log("panda_hand_guided/hand_guided_100hz_2.csv")
+    data, load = pdr.load_dataset(path, panda), payload_torques(PAYLOAD, path)
+    k = np.abs(data.stamp - data.stamp[0] - 2.075) > 0.075
+    there = pdr.JointDataset(data.stamp[k], data.q[k], data.dq[k], (data.tau + load)[k], data.names, "with a gap")
+    assert {estimate.problem for estimate in followed(panda, there, there.tau)[1]} == {""}
+
+
 @some("recording", ["a", "b"])
 def test_an_fr3_with_a_hand(recording):
     """Truth: 0.71 to 0.76 kg at z = 0.02 to 0.03 m; the flange points down within 25 degrees."""
