@@ -66,8 +66,7 @@ def exactly(value: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
 def covariance(value: ArrayLike, size: int, name: str) -> FloatArray:
     """`value` as a finite symmetric positive definite array (size, size)."""
     P = exactly(value, (size, size), name)
-    asymmetry = np.abs(P - P.T).max(initial=0.0)
-    if asymmetry > 1e-9 * np.abs(P).max(initial=0.0):
+    if (asymmetry := np.abs(P - P.T).max(initial=0.0)) > 1e-9 * np.abs(P).max(initial=0.0):
         raise ArgumentError(f"{name}: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
     try:
         np.linalg.cholesky(P)
@@ -121,8 +120,7 @@ def rigid_transform(value: ArrayLike, name: str) -> FloatArray:
 def rotation_matrix(value: ArrayLike, name: str) -> FloatArray:
     """`value` as a (..., 3, 3) array of rotation matrices (R R^T = I, det R = +1)."""
     R = trailing(value, (3, 3), name)
-    error = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)
-    if error > TOLERANCE:
+    if (error := np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(initial=0.0)) > TOLERANCE:
         raise ArgumentError(f"{name}: expected R R^T = I within {TOLERANCE:g}, got a deviation of {error:.3g}")
     if (np.linalg.det(R) < 0.0).any():
         raise ArgumentError(f"{name}: expected det R = +1, got -1 (a reflection)")

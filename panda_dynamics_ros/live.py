@@ -201,8 +201,7 @@ class FrankaStream:
 
     def _connect_again(self) -> bool:
         """One attempt, `PATIENCE` after the last one; whether it succeeded."""
-        left = self._next_attempt - time.monotonic()
-        if left > 0.0:
+        if (left := self._next_attempt - time.monotonic()) > 0.0:
             time.sleep(min(left, NAP))
             return False
         self._next_attempt = time.monotonic() + PATIENCE

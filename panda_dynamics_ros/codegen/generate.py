@@ -65,8 +65,7 @@ def generate(
         raise ArgumentError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
     wanted = list(dict.fromkeys([functions] if isinstance(functions, str) else functions))
     known = (*FUNCTIONS, FRICTION)
-    unknown = [key for key in wanted if key not in known]
-    if unknown or not wanted:
+    if (unknown := [key for key in wanted if key not in known]) or not wanted:
         raise ArgumentError(f"functions: expected some of {', '.join(known)}, got {unknown or 'none'}")
     if name is None:
         words = re.sub(r"\W+", "_", robot.name.lower(), flags=re.ASCII).strip("_")

@@ -139,8 +139,7 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
     if (moved < LEAST_MOTION).all():
         got = f"joints that move by {moved.max():.3f} rad at most; no inertia and no friction can be identified"
         raise DataError(f"{source}: expected motion, got {got}; record an exciting motion (panda-dynamics excite)")
-    constant = np.ptp(samples.tau, axis=0) <= _CONSTANT
-    if constant.any():
+    if (constant := np.ptp(samples.tau, axis=0) <= _CONSTANT).any():
         raise DataError(
             f"{source}: expected measured torques, got a constant one at joints {_joints(constant)}; neither their "
             "friction nor the base parameters of their links can be identified; record link-side torques of a moving "
@@ -148,8 +147,7 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
         )
     samples = replace(samples, tau=samples.tau - prior.felt_rotor_inertia * samples.ddq)
     saturated = np.abs(samples.tau) > _SATURATED * prior.limits.effort
-    often = saturated.mean(axis=0) > _OFTEN
-    if often.any():
+    if (often := saturated.mean(axis=0) > _OFTEN).any():
         text = (
             f"{source}: the torques of joints {_joints(often)} are at their limit, where they measure nothing; "
             "those samples do not count, and friction and base parameters of these joints are the less certain for it; "
@@ -157,8 +155,7 @@ def usable(prior: RobotModel, samples: MotionSamples) -> MotionSamples:
         )
         warnings.warn(IdentifiabilityWarning(text), stacklevel=3)
     samples = samples.rows(np.flatnonzero(~saturated.any(axis=1)))
-    total = len(samples) * samples.period
-    if total < LEAST_DURATION_S:
+    if (total := len(samples) * samples.period) < LEAST_DURATION_S:
         raise DataError(
             f"{source}: expected at least {LEAST_DURATION_S:g} s of motion with torques within the limits of "
             f"{prior.name}, got {total:.2f} s; no base parameter can be identified; one period of an exciting motion "
@@ -218,8 +215,7 @@ def problems_of(
         found.append(load)
     else:
         usual = np.maximum(prior.residual.std, LEAST_RESIDUAL * prior.limits.effort)
-        ratio = min(rms(held_out / usual), rms(prior_held_out / usual))
-        if ratio > LARGEST_RESIDUAL:
+        if (ratio := min(rms(held_out / usual), rms(prior_held_out / usual))) > LARGEST_RESIDUAL:
             found.append(
                 f"held-out blocks are predicted {ratio:.1f} times as badly as {prior.name} usually is: is it another "
                 "arm, or did something touch it?"

@@ -66,8 +66,7 @@ class FrankaStateNode(Node):
         timer's callback, which the executor would call again and again and never look for signals.
         """
         for _ in range(BURST):
-            state = self._stream.next()
-            if state is None:
+            if (state := self._stream.next()) is None:
                 return
             self.publish(state)
 

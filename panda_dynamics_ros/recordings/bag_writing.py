@@ -150,8 +150,7 @@ def _serialised(kind: str, messages: Messages) -> NDArray[np.uint8]:
     pattern = bytes(types.serialize_cdr(message, kind, little_endian=True))
     rows = np.tile(np.frombuffer(pattern, dtype=np.uint8), (len(stamp_ns), 1))
     if hasattr(message, "header"):
-        wrong = stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]
-        if len(wrong):
+        if len(wrong := stamp_ns[(stamp_ns < 0) | (stamp_ns >= 2**31 * BILLION)]):
             raise ArgumentError(f"stamp: expected times from 0 to 2^31 s, got {1e-9 * wrong[0]:g} s")
         rows[:, STAMP] = np.column_stack(np.divmod(stamp_ns, BILLION)).astype("<u4").view(np.uint8)
     for mark, values in zip(marks, columns.values(), strict=True):

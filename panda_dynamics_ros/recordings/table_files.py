@@ -78,8 +78,7 @@ def column_map(text: str) -> ColumnMap:
 def _terms(field: str, value: str) -> tuple[Term, ...]:
     terms = []
     for part in value.split("+"):
-        match = _TERM.fullmatch(part)
-        if match is None:
+        if (match := _TERM.fullmatch(part)) is None:
             raise ArgumentError(f"columns: {field}: expected the name of a column, got {part!r}")
         unit = match["unit"] or next(iter(_UNITS[field]))
         if unit not in _UNITS[field]:

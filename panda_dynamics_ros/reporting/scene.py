@@ -123,8 +123,7 @@ def arm_primitives(robot: RobotDescription) -> tuple[Primitive, ...]:
     for frame, end, radius in zip(robot.frames, ends, link_radii(robot), strict=False):
         distance = float(np.linalg.norm(end))
         start = end * (radius / distance) if frame == "base" and distance > radius else np.zeros(3)
-        length = float(np.linalg.norm(end - start))
-        if length > SHORTEST:
+        if (length := float(np.linalg.norm(end - start))) > SHORTEST:
             primitives.append(_round(f"arm/{frame}", frame, along(end, 0.5 * (start + end)), LINK, radius, length))
     for i, link in enumerate(robot.links, start=1):
         if link.mass > 0.0:
@@ -201,15 +200,13 @@ def wrench_primitives(wrench: ArrayLike, point: FloatArray) -> tuple[Primitive, 
     """
     force, moment = np.split(checks.exactly(wrench, (6,), "wrench"), 2)
     primitives: list[Primitive] = []
-    size = float(np.linalg.norm(force))
-    if size > SMALLEST_FORCE:
+    if (size := float(np.linalg.norm(force))) > SMALLEST_FORCE:
         length = min(PER_NEWTON * size, LONGEST)
         tail = point - force * ((length + SURFACE) / size)
         primitives.append(_arrow("contact/force", "base", along(force, tail), FORCE, length, 0.016))
         behind = tail - LABEL_HEIGHT / size * force  # or the arrow would pierce it
         primitives.append(_label("contact/size", "base", behind, f"{size:.0f} N"))
-    size = float(np.linalg.norm(moment))
-    if size > SMALLEST_MOMENT:
+    if (size := float(np.linalg.norm(moment))) > SMALLEST_MOMENT:
         length = min(PER_NEWTON_METRE * size, LONGEST)
         primitives.append(_arrow("contact/moment", "base", along(moment, point), MOMENT, length, 0.012))
     return tuple(primitives)

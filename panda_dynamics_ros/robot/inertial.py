@@ -86,8 +86,7 @@ class InertialParameters(checks.Frozen):
 
     def __init__(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
         matrix = checks.exactly(inertia, (3, 3), "inertia")
-        asymmetry = np.abs(matrix - matrix.T).max()
-        if asymmetry > 1e-9 + 1e-6 * np.abs(matrix).max():
+        if (asymmetry := np.abs(matrix - matrix.T).max()) > 1e-9 + 1e-6 * np.abs(matrix).max():
             raise ArgumentError(f"inertia: expected a symmetric matrix, got an asymmetry of {asymmetry:.3g}")
         object.__setattr__(self, "mass", checks.number(mass, "mass"))
         object.__setattr__(self, "com", checks.read_only(checks.exactly(com, (3,), "com")))

@@ -117,12 +117,10 @@ class JointMapping:
         return sample[0], sample[1], sample[2]
 
     def _index_of(self, names: tuple[str, ...]) -> NDArray[np.intp]:
-        missing = [name for name in self.joint_names if name not in names]
-        if missing:
+        if missing := [name for name in self.joint_names if name not in names]:
             reason = OTHER_JOINTS if names and len(missing) == len(self.joint_names) else MISSING_JOINTS
             raise SampleError(f"names: expected {', '.join(missing)}, got {listed(names, 'names')}", reason)
-        repeated = ", ".join(name for name in self.joint_names if names.count(name) > 1)
-        if repeated:
+        if repeated := ", ".join(name for name in self.joint_names if names.count(name) > 1):
             raise SampleError(f"names: expected each joint once, got {repeated} repeatedly", "repeated joints")
         return np.array([names.index(name) for name in self.joint_names], dtype=np.intp)
 

@@ -66,8 +66,7 @@ class Friction(checks.Frozen):
         """
         values = {field.name: np.zeros(n) for field in fields(cls)}
         values |= {"transition": np.full(n, 0.01), "stribeck_velocity": np.full(n, 0.1)}
-        unknown = set(terms) - set(values)
-        if unknown:
+        if unknown := set(terms) - set(values):
             raise ArgumentError(f"friction: expected terms among {', '.join(values)}, got {', '.join(sorted(unknown))}")
         values |= {name: checks.exactly(term, (n,), f"friction.{name}") for name, term in terms.items()}
         return cls(**values)

@@ -169,8 +169,7 @@ def parse_urdf(source: Path | str) -> Tree:
 
 def _inertial(link: ET.Element, owner: str) -> InertialParameters | None:
     """The body of a link in the link's frame; URDF gives CoM and axes of its inertia by the inertial's origin."""
-    inertial = link.find("inertial")
-    if inertial is None:
+    if (inertial := link.find("inertial")) is None:
         return None
     mass = _number(_attributes(inertial, "mass"), "value", f"{owner}: mass")
     six = [_number(_attributes(inertial, "inertia"), key, f"{owner}: inertia") for key in INERTIA]

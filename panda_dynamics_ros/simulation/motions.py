@@ -166,8 +166,7 @@ class JointTrajectory:
             raise ArgumentError(f"times: expected two or more that increase, got {times.size}")
         shape = (times.size, np.shape(self.q)[-1] if np.ndim(self.q) == 2 else 1)
         checks.freeze(self, {"times": shape[:1], "q": shape, "dq": shape, "ddq": shape})
-        fastest = np.abs(self.dq[[0, -1]]).max()
-        if fastest > 1e-3:
+        if (fastest := np.abs(self.dq[[0, -1]]).max()) > 1e-3:
             raise ArgumentError(f"dq: expected a motion that begins and ends at rest, got {fastest:.3g} rad/s")
         curve = BPoly.from_derivatives(self.times, np.stack([self.q, self.dq, self.ddq], axis=1))
         object.__setattr__(self, "_curve", curve)

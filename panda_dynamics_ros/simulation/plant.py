@@ -206,8 +206,7 @@ class SimulatedPanda:
         """
         if trajectory.q.shape[1] != self.robot.n:
             raise ArgumentError(f"trajectory: expected {self.robot.n} joints, got {trajectory.q.shape[1]}")
-        jump = float(np.abs(trajectory.q[0] - self._reference()[0]).max())
-        if jump > JUMP:
+        if (jump := float(np.abs(trajectory.q[0] - self._reference()[0]).max())) > JUMP:
             raise ArgumentError(f"trajectory: expected a start within {JUMP:g} rad of where the arm is, got {jump:.3f}")
         self._path, self._followed_since = trajectory, self._samples
 
