@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from panda_dynamics_ros.checks import FloatArray
@@ -26,7 +27,7 @@ from panda_dynamics_ros.robot.inertial import second_moments
 from panda_dynamics_ros.robot.joints import PRESLIDING
 from panda_dynamics_ros.simulation.motions import FourierMotion
 
-VIBRATION_FREQUENCY, VIBRATION_TIME = 35.0, 0.03  # Hz, s
+VIBRATION_HZ, VIBRATION_S = 35.0, 0.03  # frequency and correlation time
 
 
 class OrnsteinUhlenbeck:
@@ -40,12 +41,7 @@ class OrnsteinUhlenbeck:
     """
 
     def __init__(
-        self,
-        std: ArrayLike,
-        correlation_time: ArrayLike,
-        timestep: float,
-        rng: np.random.Generator,
-        frequency: float = 0.0,
+        self, std: ArrayLike, correlation_time: ArrayLike, timestep: float, rng: Generator, frequency: float = 0.0
     ) -> None:
         sigma, tau, h = np.asarray(std, dtype=np.float64), np.asarray(correlation_time, dtype=np.float64), timestep
         # x_{k+1} = e^{(-1/tau + i w) h} x_k + std sqrt(1 - e^{-2 h/tau}) xi_k
@@ -84,24 +80,16 @@ class SensorLevels:
     joint_offset: float = 3e-4
 
 
-@dataclass
 class Sensors:
     """Measurements (q, dq, tau) of true values (q, dq, tau), sample after sample."""
 
-    levels: SensorLevels
-    joint_offset: FloatArray
-    timestep: float
-    rng: np.random.Generator
-    _filtered_dq: FloatArray | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        levels, n = self.levels, len(self.joint_offset)
+    def __init__(self, levels: SensorLevels, joint_offset: FloatArray, timestep: float, rng: Generator) -> None:
+        self.levels, self.joint_offset, self.rng, n = levels, joint_offset, rng, len(joint_offset)
+        self._filtered_dq: FloatArray | None = None
         self._white = np.array([*[levels.position_noise] * n, *[levels.velocity_noise] * n, *levels.torque_noise])
-        self._vibration = OrnsteinUhlenbeck(
-            levels.torque_vibration, VIBRATION_TIME, self.timestep, self.rng, VIBRATION_FREQUENCY
-        )
+        self._vibration = OrnsteinUhlenbeck(levels.torque_vibration, VIBRATION_S, timestep, rng, VIBRATION_HZ)
         lag = levels.velocity_lag
-        self._gain = -math.expm1(-self.timestep / lag) if lag > 0.0 else 1.0
+        self._gain = -math.expm1(-timestep / lag) if lag > 0.0 else 1.0
 
     def measure(self, q: FloatArray, dq: FloatArray, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What is reported (three (n,) arrays) of the true q, dq and link-side torque."""
@@ -170,7 +158,7 @@ class TrueArm:
 
 
 def perturbed_body(
-    body: InertialParameters, rng: np.random.Generator, mass_error: float, shape_error: float, com_error: float
+    body: InertialParameters, rng: Generator, mass_error: float, shape_error: float, com_error: float
 ) -> InertialParameters:
     """A physical body near `body`: relative std of mass and of each extension, std in m of its centre.
 
@@ -186,9 +174,7 @@ def perturbed_body(
     return InertialParameters(s * body.mass, com, np.trace(sigma) * np.eye(3) - sigma)
 
 
-def perturbed_arm(
-    robot: RobotDescription, motion: FourierMotion, realism: Realism, rng: np.random.Generator
-) -> TrueArm:
+def perturbed_arm(robot: RobotDescription, motion: FourierMotion, realism: Realism, rng: Generator) -> TrueArm:
     """The arm whose torques on `motion` differ from those of `robot` by the model error that `realism` states.
 
     The model error's RMS is residual * sqrt(1 - disturbance_share^2) * robot.residual.std.
