@@ -52,13 +52,9 @@ def summary_of(
     }
     if segments:
         summary["segments"] = [
-            {
-                "start": segment.start,
-                "end": segment.end,
-                "motion_s": segment.motion_s,
-                **payload_entry(segment.estimate),
-                "physical": segment.estimate.payload.is_physical(),
-            }
+            {name: getattr(segment, name) for name in ("start", "end", "motion_s")}
+            | payload_entry(segment.estimate)
+            | {"physical": segment.estimate.payload.is_physical()}
             for segment in segments
         ]
     if loads:
@@ -137,14 +133,11 @@ def floats(values: FloatArray) -> list[float | None]:
 
 def payload_entry(estimate: PayloadEstimate) -> dict[str, Any]:
     """The summary's `payload`; deviations that are not known, since there is hardly a mass, are null."""
-    com_std, inertia_std = (
-        floats(each) if np.isfinite(each).all() else None for each in (estimate.com_std, estimate.inertia_std)
-    )
+    deviations = {name: getattr(estimate, name) for name in ("com_std", "inertia_std")}
     return {
         **body_entry(estimate.payload),
         "std": floats(estimate.std),
-        "com_std": com_std,
-        "inertia_std": inertia_std,
+        **{name: floats(each) if np.isfinite(each).all() else None for name, each in deviations.items()},
         "identifiable": [bool(flag) for flag in estimate.identifiable],
         "status": estimate.status,
         "problem": estimate.problem,

@@ -109,14 +109,11 @@ def _joint(mujoco: Any, model: Any, number: int, axis: FloatArray) -> dict[str, 
         drives = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
         if drives and model.actuator_trnid[actuator, 0] == number and model.actuator_forcelimited[actuator]:
             efforts.append(np.abs(model.actuator_gear[actuator, 0] * model.actuator_forcerange[actuator]).max())
+    dynamics = {"damping": model.dof_damping, "friction": model.dof_frictionloss, "armature": model.dof_armature}
     return {
         "name": str(model.joint(number).name or f"joint{number}"),
         "kind": {SLIDE: "prismatic", HINGE: turns}.get(kind, "floating"),  # a ball is no joint of a serial arm either
         "axis": axis,
         "limit": UNSTATED | {"lower": lower, "upper": upper, "effort": min(efforts, default=UNSTATED["effort"])},
-        "dynamics": {
-            "damping": np.ravel(model.dof_damping)[dof],
-            "friction": np.ravel(model.dof_frictionloss)[dof],
-            "armature": np.ravel(model.dof_armature)[dof],
-        },
+        "dynamics": {name: np.ravel(values)[dof] for name, values in dynamics.items()},
     }

@@ -212,16 +212,14 @@ def body(content: Any, name: str, inertia_about: Any) -> InertialParameters:
     return require_physical(link, name)
 
 
-def mapping(
-    content: Any, name: str, required: Iterable[str] = (), optional: Iterable[str] | None = None
-) -> dict[str, Any]:
-    """`content` by its keys as strings: all of the `required`, and of others the `optional` only, by default any."""
+def mapping(content: Any, name: str, needed: Iterable[str] = (), others: Iterable[str] | None = None) -> dict[str, Any]:
+    """`content` by its keys as strings: all that are `needed`, beside them `others` only, by default any."""
     if not isinstance(content, Mapping):
         raise RobotDescriptionError(f"{name}: expected keys with values, got {content!r:.60}")
     given = {str(key): value for key, value in content.items()}
-    known = [*required, *(given if optional is None else optional)]
+    known = [*needed, *(given if others is None else others)]
     unknown = [key for key in given if key not in known]
-    missing = [key for key in required if key not in given]
+    missing = [key for key in needed if key not in given]
     if unknown:
         raise RobotDescriptionError(f"{name}: expected keys among {', '.join(known)}, got {', '.join(unknown)}")
     if missing:
@@ -279,9 +277,6 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
     def placement(T: FloatArray) -> dict[str, Any]:
         return {"rotation": T[:3, :3].tolist(), "translation": T[:3, 3].tolist()}
 
-    def per_joint(values: Friction | JointLimits | ResidualModel) -> dict[str, Any]:
-        return {field.name: getattr(values, field.name).tolist() for field in fields(values)}
-
     content = {
         "name": robot.name,
         "joint_names": list(robot.joint_names),
@@ -295,10 +290,9 @@ def _content(robot: RobotDescription) -> dict[str, Any]:
             {"mass": link.mass, "com": link.com.tolist(), "inertia": six_from_symmetric(link.inertia).tolist()}
             for link in bodies
         ],
-        "friction": per_joint(robot.friction),
-        "residual": per_joint(robot.residual),
-        "limits": per_joint(robot.limits),
     }
+    for key in ("friction", "residual", "limits"):
+        content[key] = {name: values.tolist() for name, values in asdict(getattr(robot, key)).items()}
     for key in ("rotor_inertia", "motor_constants"):
         if (values := getattr(robot, key)).any():
             content[key] = values.tolist()
