@@ -191,11 +191,10 @@ def forward_dynamics_of_one(table, q, dq, tau, ddq):
             result[i] = tau[k + i] - result[i]
         vectors.factorise(M)
         vectors.solve(M, result)
-    if not finite(q) or not finite(dq) or not finite(tau):
-        return False
-    if not finite(ddq):
+    given = finite(q) and finite(dq) and finite(tau)
+    if given and not finite(ddq):
         raise ZeroDivisionError
-    return True
+    return given
 
 
 def forward_dynamics(robot: RobotDescription, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> FloatArray:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,8 +129,7 @@ def prior_std(prior: RobotModel, prior_scale: PriorScale) -> FloatArray:
     return np.concatenate([bodies, friction, np.full(TILT, prior_scale.tilt * TILT_ANGLE)])
 
 
-@dataclass(frozen=True, eq=False)
-class Quadratic:
+class Quadratic(NamedTuple):
     """The cost z' H z - 2 h' z of x = std z; std (p,) are the prior's deviations, 0 for what stays as it is."""
 
     H: FloatArray

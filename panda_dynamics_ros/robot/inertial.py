@@ -104,13 +104,10 @@ class InertialParameters(checks.Frozen):
         Raises ArgumentError: `vector` is not a finite (10,) array, or has a first moment without a mass.
         """
         v = checks.exactly(vector, (10,), "vector")
-        mass, first_moment = float(v[0]), v[1:4]
-        if mass == 0.0:
-            if first_moment.any():
-                raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {first_moment.tolist()}")
-            return cls(0.0, np.zeros(3), symmetric_from_six(v[4:]))
-        numbers = about_com(v)
-        return cls(mass, numbers[1:4], symmetric_from_six(numbers[4:]))
+        if v[0] == 0.0 and v[1:4].any():
+            raise ArgumentError(f"vector: expected a zero first moment with zero mass, got {v[1:4].tolist()}")
+        numbers = about_com(v) if v[0] else v + 0.0  # no -0
+        return cls(numbers[0], numbers[1:4], symmetric_from_six(numbers[4:]))
 
     @property
     def vector(self) -> FloatArray:

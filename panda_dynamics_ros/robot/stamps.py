@@ -47,9 +47,7 @@ class StreamMonitor:
     """
 
     def __init__(self) -> None:
-        self.received = 0
-        self.lost = 0
-        self.out_of_order = 0
+        self.received = self.lost = self.out_of_order = 0
         self.repeated = 0  # samples, up to the last, with the stamp of the one before
         self.rejected: Counter[str] = Counter()
         self.last_stamp = -math.inf

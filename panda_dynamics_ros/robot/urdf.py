@@ -293,14 +293,11 @@ def arm_of_chain(tree: Tree, base: str, tip: str, model: type[Robot]) -> Robot:
 
 def _frame_along(axis: FloatArray) -> FloatArray:
     """The rotation (4, 4) with z along a unit axis that turns x and y least; 1 where the axis is z already."""
-    T = np.eye(4)
     # About e_z x axis; for an axis below the horizon, after half a turn about x: no division by about zero.
     x, y, z = axis if axis[2] >= 0.0 else -axis
     W = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    T[:3, :3] += W + W @ W / (1.0 + z)
-    if axis[2] < 0.0:
-        T[:3, :3] = T[:3, :3] @ np.diag((1.0, -1.0, -1.0))
-    return T
+    R = np.eye(3) + (W + W @ W / (1.0 + z))
+    return rigid(R if axis[2] >= 0.0 else R @ np.diag((1.0, -1.0, -1.0)), np.zeros(3))
 
 
 def _joined(tree: Tree, parts: dict[str, FloatArray], T_link_frame: FloatArray) -> InertialParameters:
