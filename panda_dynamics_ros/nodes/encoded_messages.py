@@ -39,13 +39,11 @@ class NumberPublisher:
     handle: that of its rclpy publisher, whose own methods take three times as long.
     """
 
-    def __init__(
-        self, node: Node, message_type: type, topic: str, make: Callable[[FloatArray], Any], count: int
-    ) -> None:
-        opened = publisher(node, message_type, topic)
+    def __init__(self, node: Node, kind: type, topic: str, make: Callable[[FloatArray], Any], count: int) -> None:
+        opened = publisher(node, kind, topic)
         self.handle, self._topic, self._logger = opened.handle, opened.topic_name, node.get_logger()
         self._make, self._count = make, count
-        self._has_stamp = hasattr(message_type, "header")
+        self._has_stamp = hasattr(kind, "header")
         self._encoded = bytearray()
 
     def publish(self, stamp: Time, numbers: FloatArray) -> None:

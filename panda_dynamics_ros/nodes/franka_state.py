@@ -75,8 +75,7 @@ class FrankaStateNode(Node):
         self._state, (robot_time, q, dq, tau) = state, state.sample
         self._stamps.accept(robot_time)
         stamp = conversions.time_message(self._robot_clock.at(robot_time, 1e-9 * now(self)))
-        base = link_name(self._names, 0)
-        self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, base))
+        self._joint_states.publish(conversions.state_message(stamp, self._names, q, dq, tau, link_name(self._names, 0)))
         self._external.publish(conversions.torque_message(stamp, self._names, state.external_torques))
         self._o_t_ee.publish(conversions.o_t_ee_message(state.T_base_ee.T))
         for name in BODIES:  # latched, so only where it changes

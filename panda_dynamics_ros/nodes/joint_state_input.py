@@ -209,14 +209,9 @@ class JointStateInput:
         """A user who has mistaken the topic is told so, with those on which there are joint states."""
         if self.monitor.received or self.monitor.rejected or self.silence < PATIENCE:
             return
-        others = [
-            topic
-            for topic, types in self._node.get_topic_names_and_types()
-            if "sensor_msgs/msg/JointState" in types
-            and topic != self._topic
-            and not topic.endswith(OWN_TOPICS)
-            and self._node.count_publishers(topic)
-        ]
+        typed = self._node.get_topic_names_and_types()
+        topics = [topic for topic, types in typed if "sensor_msgs/msg/JointState" in types and topic != self._topic]
+        others = [topic for topic in topics if not topic.endswith(OWN_TOPICS) and self._node.count_publishers(topic)]
         others.sort(key=lambda topic: -len(commonpath([topic, self._topic])))  # those of the own namespace first
         elsewhere = f"; there are some on {', '.join(others[:5])}" if others else "; nor on any other topic"
         if self._node.count_publishers(self._topic):

@@ -122,6 +122,7 @@ def package_node(
 
     Raises RuntimeError: `params_file` does not exist, of which launch itself would only warn.
     """
+    joint_states = LaunchConfiguration("joint_states_topic")
     file = Path(value_of(context, "params_file")).expanduser()
     if not file.is_file():
         raise RuntimeError(f"params_file: expected a YAML file, got {file}, which does not exist")
@@ -137,10 +138,7 @@ def package_node(
         output="screen",
         prefix=LaunchConfiguration("launch_prefix"),
         parameters=[str(file), *([str(own)] if parameters else [])],
-        remappings=[
-            *((name, LaunchConfiguration("joint_states_topic")) for name in JOINT_STATES),
-            *options.pop("remappings", ()),
-        ],
+        remappings=[*((topic, joint_states) for topic in JOINT_STATES), *options.pop("remappings", ())],
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         **{"on_exit": end_if_refused, **options},
     )
