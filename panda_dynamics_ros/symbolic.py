@@ -221,8 +221,7 @@ def exact_chain(robot: RobotDescription) -> ScrewChain:
         rigid([[_sine(entry) for entry in row] for row in T[:3, :3]], [_number(p) for p in T[:3, 3]])
         for T in (*robot.placements, robot.T_joint_flange, robot.T_flange_ee)
     )
-    coms = [[_number(c) for c in link.com] for link in robot.links]
-    return ScrewChain(placements, robot.prismatic, coms, flange, ee)
+    return ScrewChain(placements, robot.prismatic, [[_number(c) for c in link.com] for link in robot.links], flange, ee)
 
 
 def _sine(value: float) -> Any:

@@ -69,6 +69,5 @@ def run(args: argparse.Namespace) -> None:
         kinds = {path: error.replace(path, "..").removeprefix("..: ") for path, error in outcome.failures.items()}
         example = {kind: path for path, kind in kinds.items()}
         most = Counter(kinds.values()).most_common(FAILURES_SHOWN)
-        rows = [(f"{count}", f"{example[kind]}: {kind}"[:300]) for kind, count in most]
-        tables.append(("failures", rows))
+        tables.append(("failures", [(f"{count}", f"{example[kind]}: {kind}"[:300]) for kind, count in most]))
     print_results(args.json, summary | {"failures": outcome.failures}, tables, [outcome.table])

@@ -173,8 +173,7 @@ FUNCTIONS: dict[str, Function] = {
         "torques that hold the arm still, g(q)", ("q",), "tau", lambda arm: joint_torques(arm, arm.gravity)
     ),
     "coriolis_torques": Function(
-        *("Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau"),
-        lambda arm: joint_torques(arm, ZERO, "dq"),
+        "Coriolis and centrifugal torques, C(q, dq) dq", ("q", "dq"), "tau", lambda arm: joint_torques(arm, ZERO, "dq")
     ),
     "inverse_dynamics": Function(
         *("tau = M(q) ddq + C(q, dq) dq + g(q), rigid body only", ("q", "dq", "ddq"), "tau"),

@@ -97,8 +97,7 @@ def joint_placement(graph: Graph, T: FloatArray, sliding: bool, q: Expression) -
     """A joint frame in its parent's, from its placement at zero position (Gautier and Khalil 1988, eq. (1))."""
     fixed = fixed_placement(T)
     if sliding:
-        axis = fixed.rotate((0.0, 0.0, 1.0))
-        return Placement(fixed.turns, add(fixed.translation, scale(q, axis)), prismatic=True)
+        return Placement(fixed.turns, add(fixed.translation, scale(q, fixed.rotate((0.0, 0.0, 1.0)))), prismatic=True)
     _, c, s = elementary_turns(T[:3, :3])[-1]
     if c in (0.0, 1.0, -1.0):  # Rz(b + q) for a constant b: quarter turns cost nothing, others an addition
         cosine, sine = graph.cosine(q), graph.sine(q)

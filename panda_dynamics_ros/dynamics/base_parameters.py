@@ -106,7 +106,6 @@ def base_parameters(robot: RobotDescription, tolerance: float = 1e-9) -> BasePar
     columns = tuple(column for column in range(10 * n) if column not in eliminated)
     mapping = checks.read_only((units[:, None] * mapping / units)[list(columns)])
     symbols = [f"{symbol}{link}" for link in range(1, n + 1) for symbol in SYMBOLS]
-    # `XX6`, or `XXR6` where others are regrouped to it.
     names = tuple(
         f"{SYMBOLS[column % 10]}{'R' if np.count_nonzero(row) > 1 else ''}{column // 10 + 1}"
         for column, row in zip(columns, mapping, strict=True)

@@ -69,9 +69,8 @@ def column_map(text: str) -> ColumnMap:
         raise ArgumentError(f"columns: expected quotes in pairs, got {text!r:.80}") from error
     given = [field for field, _ in words]
     if len(set(given)) < len(given) or not set(NEEDED) <= set(given) <= {*FIELDS, EXTERNAL}:
-        raise ArgumentError(
-            f"columns: expected t=.. q=.. tau=.., each once, perhaps dq=.. tau_ext=.., blanks quoted, got {text!r:.80}"
-        )
+        wanted = "t=.. q=.. tau=.., each once, perhaps dq=.. tau_ext=.., blanks quoted"
+        raise ArgumentError(f"columns: expected {wanted}, got {text!r:.80}")
     return {field: _terms(field, value) for field, value in words}
 
 
@@ -161,8 +160,7 @@ class TableStream(SampleStream):
         if "dq" not in fields:
             fields["dq"] = self._differentiated(stamps, q)
         self.names = tuple(f"joint{i + 1}" for i in range(q.shape[1]))
-        external = fields.get(EXTERNAL, [None] * len(q))
-        rows = zip(stamps.tolist(), q, fields["dq"], fields["tau"], external, strict=True)
+        rows = zip(stamps.tolist(), q, fields["dq"], fields["tau"], fields.get(EXTERNAL, [None] * len(q)), strict=True)
         self._samples = (JointStateSample(t, self.names, q, dq, tau, None, tau_ext) for t, q, dq, tau, tau_ext in rows)
 
     def _fields(self, table: Table, columns: ColumnMap) -> dict[str, FloatArray]:

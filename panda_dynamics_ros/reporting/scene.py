@@ -89,8 +89,7 @@ class Scene:
 
     def place(self, primitive: Primitive) -> FloatArray:
         """T_base_primitive, (4, 4)."""
-        T: FloatArray = self.frames[primitive.frame] @ primitive.T
-        return T
+        return self.frames[primitive.frame] @ primitive.T
 
 
 def arm_scene(

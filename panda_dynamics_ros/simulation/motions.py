@@ -190,7 +190,6 @@ def write_trajectory(names: Sequence[str], times: FloatArray, states: tuple[Floa
         seconds, nanoseconds = divmod(round(t * 1e9), 10**9)
         points.append({**point, "time_from_start": {"sec": seconds, "nanosec": nanoseconds}})
     content = {"joint_names": list(names), "points": points}
-    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200)
     with replacing(path) as file:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=200), encoding="utf-8")
     return path
