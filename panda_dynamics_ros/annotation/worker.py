@@ -105,8 +105,7 @@ def annotate_in_worker(task: str, source: str) -> list[Row]:
     thread = threading.get_ident()
     if thread in _workers and _workers[thread].task != task:
         _workers.pop(thread).end()
-    worker = _workers.get(thread)
-    if worker is None:
+    if (worker := _workers.get(thread)) is None:
         worker = _workers[thread] = _Worker(task)  # at once: `end_workers` need not wait until it is ready
         if worker.ask(task) is None:
             _workers.pop(thread, None)

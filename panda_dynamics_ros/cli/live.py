@@ -125,8 +125,7 @@ class Live:
 
     def take(self) -> FrankaState | None:
         """The next state, counted and handed to the monitor; None while the robot is away."""
-        state = self.stream.next()
-        if state is not None:
+        if (state := self.stream.next()) is not None:
             self.stamps.accept(state.sample.stamp)
             self.state, self.output = state, self.monitor.update_state(state.raw)
         return state

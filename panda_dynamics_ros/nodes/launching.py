@@ -209,8 +209,7 @@ def _rviz(context: LaunchContext, node: Node) -> list[Action]:
 
     def on_output(event: ProcessIO) -> Action | None:
         nonlocal opened
-        found = said.search(event.text.decode(errors="replace"))
-        if found is None or opened:
+        if (found := said.search(event.text.decode(errors="replace"))) is None or opened:
             return None
         opened = True
         return rviz(found[1])

@@ -202,8 +202,7 @@ def play_replay(data: JointDataset, result: Replay, view: WebView, rate: float =
 def show_replay_at(stamp: float, data: JointDataset, result: Replay, view: WebView, remark: str = "") -> None:
     """Show the recording at `stamp`, s, with the estimate that was known then. Nothing before the first estimate."""
     sample = int(np.searchsorted(data.stamp, stamp, side="right")) - 1
-    known = int(np.searchsorted(result.published, sample, side="right")) - 1
-    if known < 0:
+    if (known := int(np.searchsorted(result.published, sample, side="right")) - 1) < 0:
         return
     first, link, wrench = data.stamp[0], result.touched_link, None
     events = [
