@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 MEMORY, SECONDS = 1 << 30, 10  # bytes beyond what an interpreter with the package has, s
@@ -27,9 +26,7 @@ class LimitedReaders:
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.communicate()
 
     def outcome(self, reader: str, path: Path) -> str:

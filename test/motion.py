@@ -61,11 +61,9 @@ def standing(duration: float, rate: float) -> Motion:
 
 def sinusoids_at(stamp: FloatArray) -> Motion:
     """The same at any times (N,)."""
-    w = 2.0 * np.pi * FREQUENCY
+    A, w = AMPLITUDE, 2.0 * np.pi * FREQUENCY
     phase = stamp[:, None] * w
-    return Motion(
-        stamp, REST + AMPLITUDE * np.sin(phase), AMPLITUDE * w * np.cos(phase), -AMPLITUDE * w**2 * np.sin(phase)
-    )
+    return Motion(stamp, REST + A * np.sin(phase), A * w * np.cos(phase), -A * w**2 * np.sin(phase))
 
 
 def sinusoids_paced(stamp: FloatArray, pace: FloatArray) -> Motion:
@@ -83,9 +81,8 @@ def torques(robot: RobotModel, motion: Motion, payload: InertialParameters | Non
     """Link-side torques of the arm with its friction and the payload, exactly; dry friction follows the joints' way."""
     arm, f = robot.with_payload(payload) if payload is not None else robot, robot.friction
     s, _ = presliding_states(motion.q)
-    smooth = robot.friction_torques(motion.dq, s) - f.amplitude * (
-        1.0 / (1.0 + np.exp(-f.slope * (motion.dq + f.shift))) - 0.5
-    )
+    sigmoid = 1.0 / (1.0 + np.exp(-f.slope * (motion.dq + f.shift)))
+    smooth = robot.friction_torques(motion.dq, s) - f.amplitude * (sigmoid - 0.5)
     return arm.inverse_dynamics(motion.q, motion.dq, motion.ddq) + smooth + 0.5 * f.amplitude * s
 
 

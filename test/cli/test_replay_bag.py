@@ -66,9 +66,8 @@ def test_the_bag_holds_what_was_computed(data, result, tmp_path, monkeypatch, pa
         assert {tuple(message.name) for message in got} == {NAMES}
         assert [nanoseconds(message.header.stamp) for message in got] == data.stamp_ns.tolist()
     felt = [message.wrench for message in messages["/panda_dynamics/contact_wrench"]]
-    np.testing.assert_array_equal(
-        [[w.force.x, w.force.z, w.torque.y] for w in felt], result.contact_wrench[:, [0, 2, 4]]
-    )
+    rows = [[w.force.x, w.force.z, w.torque.y] for w in felt]
+    np.testing.assert_array_equal(rows, result.contact_wrench[:, [0, 2, 4]])
     np.testing.assert_array_equal(
         [pose.from_column_major(message.data) for message in messages["/panda_dynamics/o_t_ee"]], result.pose
     )

@@ -153,9 +153,7 @@ def friction_arms() -> list[pdr.RobotModel]:
     """The sigmoid of the Panda; each term; some terms at some joints; none."""
     panda, rng = pdr.load_robot("panda"), np.random.default_rng(67)
     whole = Friction(*(rng.uniform(0.1, 1.0, 7) for _ in range(9)))
-    some = replace(
-        whole, **{name: np.arange(7) % 2 * getattr(whole, name) for name in ("coulomb", "stribeck", "viscous")}
-    )
+    some = replace(whole, **{key: np.arange(7) % 2 * getattr(whole, key) for key in ("coulomb", "stribeck", "viscous")})
     return [panda, replace(panda, friction=whole), replace(panda, friction=some), pdr.load_robot("fr3")]
 
 

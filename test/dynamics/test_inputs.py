@@ -66,8 +66,7 @@ def test_no_states_give_no_results(function, empty, panda):
     ("first", "others"), [((1, 7), (5, 7)), ((7,), (5, 7)), ((3, 1, 7), (4, 7)), ((5, 7), (7,)), ((0, 7), (1, 7))]
 )
 def test_leading_dimensions_broadcast(function, first, others, panda, rng):
-    shapes = [first] + [others] * (len(FUNCTIONS[function][1]) - 1)
-    arrays = [rng.normal(size=shape) for shape in shapes]
+    arrays = [rng.normal(size=shape) for shape in [first] + [others] * (len(FUNCTIONS[function][1]) - 1)]
     full = [np.array(x) for x in np.broadcast_arrays(*arrays)]
     assert np.array_equal(call(function, panda, *arrays), call(function, panda, *full))
 
@@ -80,9 +79,8 @@ def test_any_real_numbers_will_do(function, kind, panda):
     if given is None:
         given = whole.astype({"big-endian": ">f8"}.get(kind, kind))
     count = len(FUNCTIONS[function][1])
-    assert np.array_equal(
-        call(function, panda, *[given] * count), call(function, panda, *[whole.astype(float)] * count)
-    )
+    want = call(function, panda, *[whole.astype(float)] * count)
+    assert np.array_equal(call(function, panda, *[given] * count), want)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -58,8 +58,7 @@ def test_gravity_is_linear_in_mass_and_first_moment(robot, rng):
 
 def test_static_poses_of_the_panda_tell_fewer_parameters_than_motion(panda, rng):
     """Gravity turns about no axis of joint 1: its torque is always zero, and mass and CoM regroup as they do."""
-    q = random_states(panda, rng, 400).q
-    Y = panda.regressor(q, np.zeros(7), np.zeros(7))
+    Y = panda.regressor(random_states(panda, rng, 400).q, np.zeros(7), np.zeros(7))
     assert np.abs(Y[:, 0]).max() < 1e-14  # rounding of sin and cos of angles that are multiples of 90 degrees
     # Two first moments of each of links 2..7, the third regrouped into the link before.
     assert (singular_values(Y) > RANK).sum() == 12 < len(panda.base_parameters())

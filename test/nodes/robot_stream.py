@@ -68,9 +68,7 @@ class Script:
         return joint_state(self.stamp(k), self.motion.q[k], self.motion.dq[k], self.tau[k], names)
 
 
-def feed(
-    probe: Probe, publisher: Any, messages: Sequence[JointState], answered: Callable[[JointState], object]
-) -> None:
+def feed(probe: Probe, publisher: Any, messages: Sequence[JointState], answered: Callable[[JointState], Any]) -> None:
     """Publish in bursts, each once the last message of the one before was `answered`: none is lost in a queue."""
     for start in range(0, len(messages), BURST):
         burst = messages[start : start + BURST]

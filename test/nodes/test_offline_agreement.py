@@ -137,9 +137,8 @@ def published(
     for module, names in processes.items():
         topics = [f"{space}/{topic}" for topic in (*STAMPED, *FOLLOWING) if topic.startswith(tuple(names))]
         depths = {f"qos_overrides.{topic}.publisher.depth": 2 * COUNT for topic in topics}
-        nodes.start(
-            module, **HAND, payload_topic="''", **(PARAMETERS if "payload_estimator" in names else {}), **deep, **depths
-        )
+        known = PARAMETERS if "payload_estimator" in names else {}
+        nodes.start(module, **HAND, payload_topic="''", **known, **deep, **depths)
     got: dict[str, list[Any]] = {}
     for topic, kind in (*STAMPED.items(), *((topic, Float64MultiArray) for topic in FOLLOWING)):
         got[topic] = probe.listen(kind, f"{space}/{topic}", ALL)
@@ -153,8 +152,7 @@ def published(
         f"{space[1:]}/{names[0]}: input": lambda values: values["received"] == str(COUNT + 2)
         for names in processes.values()
     }
-    status = probe.diagnostics(played)
-    assert {values_of(each)["rejected"] for each in status.values()} == {"2"}
+    assert {values_of(each)["rejected"] for each in probe.diagnostics(played).values()} == {"2"}
     assert nodes.wait("bag_player") == 0
     each_sample = [topic for topic in got if topic.startswith("panda_dynamics")]
     probe.until(lambda: all(len(got[topic]) == COUNT + 2 for topic in each_sample), "the last answers")

@@ -32,13 +32,11 @@ def test_a_write_ahead_log_of_a_killed_recorder_is_read(tmp_path):
     written = samples(20)
     file = storage_file(write_bag(tmp_path / "bag", {"/joint_states": written[:10]}, "sqlite3"))
     rest = storage_file(write_bag(tmp_path / "rest", {"/joint_states": written[10:]}, "sqlite3"))
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("ATTACH ? AS rest", (str(rest),))
-        connection.execute(
-            "INSERT INTO messages SELECT id + 10, topic_id, timestamp + 10000000, data FROM rest.messages"
-        )
-        connection.commit()
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("PRAGMA journal_mode = WAL")
+        store.execute("ATTACH ? AS rest", (str(rest),))
+        store.execute("INSERT INTO messages SELECT id + 10, topic_id, timestamp + 10000000, data FROM rest.messages")
+        store.commit()
         (tmp_path / "killed").mkdir()
         for name in (file.name, f"{file.name}-wal"):
             shutil.copy(file.with_name(name), tmp_path / "killed")

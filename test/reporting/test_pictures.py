@@ -17,9 +17,8 @@ from panda_dynamics_ros.reporting.replay import PayloadCurves
 def test_a_banner_is_red_and_on_top(tmp_path):
     """In both pictures of a replay, which have little else in red at the top."""
     time, motion = np.linspace(0.0, 1.0, 20), np.zeros((20, 7))
-    curves = {
-        "estimate": PayloadCurves(motion[:, 0], motion[:, 0], motion[:, :3], motion[:, :3], np.zeros(20, dtype=bool))
-    }
+    mass, com = motion[:, 0], motion[:, :3]
+    curves = {"estimate": PayloadCurves(mass, mass, com, com, np.zeros(20, dtype=bool))}
     path = tmp_path / "picture.png"
     draw: list[Callable[[str], Path]] = [
         lambda banner: plot_payload(time, curves, path, "title", banner=banner),

@@ -21,9 +21,8 @@ from panda_dynamics_ros.reporting.replay import replay
 def data(panda):
     """Three seconds of an arm that carries a payload."""
     motion = sinusoids(3.0, rate=200.0)
-    return JointDataset(
-        motion.stamp, motion.q, motion.dq, torques(panda, motion, PAYLOAD), panda.joint_names, "made up"
-    )
+    tau = torques(panda, motion, PAYLOAD)
+    return JointDataset(motion.stamp, motion.q, motion.dq, tau, panda.joint_names, "made up")
 
 
 @pytest.mark.parametrize("bandwidth_hz", [3.0, 1.0])

@@ -159,9 +159,7 @@ def test_every_arm_comes_back(robot, effector, tmp_path):
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_random_chains_come_back(n, tmp_path, rng):
     """Sliding joints, oblique placements and gravity, friction of every kind, numbers of any size."""
-    terms = {
-        field.name: rng.normal(size=n) ** 2 * 10.0 ** rng.uniform(-12, 6, n) + 1e-300 for field in fields(Friction)
-    }
+    terms = {each.name: rng.normal(size=n) ** 2 * 10.0 ** rng.uniform(-12, 6, n) + 1e-300 for each in fields(Friction)}
     arm = replace(random_chain(n, seed=20), friction=Friction(**terms))
     assert_same(pdr.load_robot(write_robot(arm, tmp_path / "arm.yml")), arm)
 
