@@ -49,8 +49,7 @@ class Page:
             if message.get("id") == self._calls:
                 if "error" in message:
                     raise RuntimeError(f"{method}: {message['error']}")
-                result: dict[str, Any] = message["result"]
-                return result
+                return message["result"]
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression."""

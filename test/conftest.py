@@ -68,8 +68,7 @@ def answer(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
         code = main([*map(str, words), "--json"])
         printed = capsys.readouterr()
         assert (code, printed.err) == (0, "")
-        found: dict[str, Any] = json.loads(printed.out)
-        return found
+        return json.loads(printed.out)
 
     return call
 

@@ -188,5 +188,4 @@ def private_names(source: str) -> Iterator[str]:
 
 
 def test_no_private_name_of_another_library_is_used():
-    found = [f"{file.relative_to(ROOT)}: {name}" for file in FILES for name in private_names(file.read_text())]
-    assert found == []
+    assert [f"{file.relative_to(ROOT)}: {name}" for file in FILES for name in private_names(file.read_text())] == []

@@ -105,8 +105,7 @@ def test_the_demo_runs_and_ends_when_interrupted(prefix):
 
 def test_a_recording_is_replayed_to_its_end(prefix, tmp_path):
     """All nodes end with the recording; the left arm's joints are those found."""
-    names = [f"left_fr3_joint{i + 1}" for i in range(7)]
-    write_joint_states(tmp_path / "recording", samples(3000, names=names))
+    write_joint_states(tmp_path / "recording", samples(3000, names=[f"left_fr3_joint{i + 1}" for i in range(7)]))
     with launched(prefix, installed(prefix, "replay"), bag=tmp_path / "recording", robot="fr3") as replay:
         replay.until(r"listening to joints left_fr3_joint1")
         replay.ended()

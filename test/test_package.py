@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element, parse
 
 import pytest
@@ -40,8 +39,7 @@ def manifest():
 def arguments():
     """What setup.py hands to setuptools; asked in a fresh process, since setuptools wants to be imported first."""
     ask = "import json, runpy, setuptools; got = {}; setuptools.setup = got.update; runpy.run_path('setup.py')"
-    got: dict[str, Any] = json.loads(ran([sys.executable, "-c", f"{ask}; print(json.dumps(got))"], cwd=ROOT).stdout)
-    return got
+    return json.loads(ran([sys.executable, "-c", f"{ask}; print(json.dumps(got))"], cwd=ROOT).stdout)
 
 
 def declared(manifest: Element, *tags: str) -> set[str]:

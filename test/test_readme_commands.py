@@ -104,8 +104,7 @@ def workshop(tmp_path_factory):
     pytest.importorskip("rosbags", reason="recordings are written with rosbags")
     folder, robot, motion = tmp_path_factory.mktemp("readme"), pdr.load_robot("panda"), sinusoids(3.0, 200.0)
     for name, payload, begin in (("my_recording", PAYLOAD, 1.7e9), ("empty", None, 1.7e9 - 60.0)):
-        tau = torques(robot, motion, payload)
-        values = begin + motion.stamp, motion.q, motion.dq, tau
+        values = begin + motion.stamp, motion.q, motion.dq, torques(robot, motion, payload)
         shutil.copy(write_recording(folder / f"{name}_written", robot.joint_names, *values), folder / f"{name}.mcap")
     urdf = urdf_texts.panda().splitlines()
     unbranched = [line for line in urdf if not re.search('"(left|right)"', line)]  # one element a line: no fingers

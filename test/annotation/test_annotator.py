@@ -102,8 +102,7 @@ def test_blocks_hold_what_the_whole_does(stamps, block, seed):
     parts, rejected_of_parts = blocks(block)
     assert rejected_of_parts == rejected
     for name in ("stamp", "q", "dq", "tau"):
-        joined = np.concatenate([getattr(part, name) for part in parts])
-        np.testing.assert_array_equal(joined, getattr(whole, name))
+        np.testing.assert_array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(whole, name))
 
 
 @pytest.mark.slow

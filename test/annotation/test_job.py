@@ -34,8 +34,7 @@ ROBOT = pdr.load_robot("panda")
 def annotate_here(task: str, source: str) -> list[Row]:
     """What `annotate_in_worker` does, without a process."""
     found = annotate_source(Task(*json.loads(task)), ROBOT, Source(*json.loads(source)), lambda: None)
-    rows: list[Row] = json.loads(json.dumps(found))
-    return rows
+    return json.loads(json.dumps(found))
 
 
 @pytest.fixture

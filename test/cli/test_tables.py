@@ -22,8 +22,7 @@ def test_inertia_as_json_has_every_digit(name, answer):
     assert (found["robot"], found["q"]) == (name, READY)
     for i, link in enumerate(robot.links):
         joint, base, placed = found["joint"][i], found["base"][i], link.transformed(robot.pose(READY, f"joint{i + 1}"))
-        vector = [joint["mass"], *joint["first_moment"], *joint["inertia_about_origin"]]
-        assert vector == link.vector.tolist()
+        assert [joint["mass"], *joint["first_moment"], *joint["inertia_about_origin"]] == link.vector.tolist()
         assert (joint["com"], joint["inertia_about_com"]) == (link.com.tolist(), link.inertia[UPPER].tolist())
         assert (base["mass"], base["com"]) == (link.mass, placed.com.tolist())
         assert base["inertia_about_com"] == placed.inertia[UPPER].tolist()

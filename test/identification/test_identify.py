@@ -89,8 +89,7 @@ def test_stribeck_friction_is_found(panda, rng):
     stribeck = 2.0 * panda.residual.std
     sticky = replace(panda.friction, stribeck=stribeck, stribeck_velocity=np.full(7, STRIBECK_VELOCITY))
     sticky = replace(sticky, transition=np.full(7, TRANSITION))
-    data = record(replace(panda, friction=sticky), 30.0, rng, scale=0.1)
-    fit = pdr.identify(data, robot=panda)
+    fit = pdr.identify(record(replace(panda, friction=sticky), 30.0, rng, scale=0.1), robot=panda)
     # The disturbance is a twentieth of it; slow rows, which show it, count for less, and the prior draws it to zero.
     # Joint 7 is slow in one row of fourteen only.
     assert fit.friction.stribeck[:6] == pytest.approx(stribeck[:6], rel=0.4)

@@ -44,8 +44,7 @@ class _WithoutRos(pytest.Module):
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     if not ROS_MISSING:
         return None
-    module: pytest.Module = _WithoutRos.from_parent(parent, path=module_path)
-    return module
+    return _WithoutRos.from_parent(parent, path=module_path)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,7 +2,6 @@
 """Node `dynamics`: the wrench on the flange, contacts in words and for programs, and a payload that is known."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -48,8 +47,7 @@ class Stream:
         feed(self._probe, self.publisher, messages, self._answered)
 
     def _answered(self, sample: JointState) -> bool:
-        topics: tuple[list[Any], ...] = (self.wrenches, self.external)
-        return all(got and got[-1].header.stamp == sample.header.stamp for got in topics)
+        return all(got and got[-1].header.stamp == sample.header.stamp for got in (self.wrenches, self.external))
 
     def diagnostic(self, ready: Callable[[dict[str, str]], object] = bool) -> DiagnosticStatus:
         return self._probe.diagnostic(f"{self.node[1:]}: contact", ready)
@@ -57,8 +55,7 @@ class Stream:
 
 def pushed(panda: RobotModel, script: Script) -> Script:
     """The script with WRENCH on the flange from BEGIN to END."""
-    J = panda.jacobian(script.motion.q[BEGIN:END])
-    script.tau[BEGIN:END] -= np.einsum("kij,i->kj", J, WRENCH)
+    script.tau[BEGIN:END] -= np.einsum("kij,i->kj", panda.jacobian(script.motion.q[BEGIN:END]), WRENCH)
     return script
 
 
@@ -126,7 +123,6 @@ def test_a_payload_counts_as_external_until_it_is_known(probe, fresh, panda):
     payloads.publish(inertia_message(Time(), "panda_link8", PAYLOAD))
     stream.diagnostic(lambda values: values["payload_kg"] == "1.000" and not values["payload_problem"])
     stream.feed(script, 600)
-    external = np.array([message.effort for message in stream.external[600:]])
     # What the filter's integration over 1 ms leaves.
-    np.testing.assert_allclose(external, 0.0, atol=2e-3)
+    np.testing.assert_allclose(np.array([message.effort for message in stream.external[600:]]), 0.0, atol=2e-3)
     assert values_of(stream.diagnostic())["contacts"] == "0"

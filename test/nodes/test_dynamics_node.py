@@ -118,8 +118,7 @@ def test_poses_are_the_librarys_with_the_end_effector_asked_for(got, script, too
 def test_the_stream_is_accounted_for(got, probe, nodes, publisher, listener, script):
     name = f"{nodes.namespace[1:]}/panda_dynamics: input"
     before = values_of(probe.diagnostic(name))
-    messages = [script.message(k, SHUFFLED) for k in range(SAMPLES, SAMPLES + MORE)]
-    feed(probe, publisher, messages, listener.answered)
+    feed(probe, publisher, [script.message(k, SHUFFLED) for k in range(SAMPLES, SAMPLES + MORE)], listener.answered)
     expected = str(int(before["received"]) + MORE)
     after = values_of(probe.diagnostic(name, lambda values: values["received"] == expected))
     assert {after[key] for key in ("out_of_order", "rejected")} == {"0"}

@@ -277,8 +277,7 @@ def test_long_names_are_cut_short_and_escaped(probe, fresh):
     zero = np.zeros(7)
     message = joint_state(0, zero, zero, zero, ["\x1b[2J" + "x" * 3000 + f"_{k}" for k in range(7)])
     timer = probe.node.create_timer(0.1, lambda: publisher.publish(message))
-    name = f"{fresh.namespace[1:]}/payload_estimator: input"
-    status = probe.diagnostic(name, lambda got: got["rejected"] != "0")
+    status = probe.diagnostic(f"{fresh.namespace[1:]}/payload_estimator: input", lambda got: got["rejected"] != "0")
     probe.node.destroy_timer(timer)
     assert "\x1b" not in status.message + fresh.log("payload_estimator")
     assert len(status.message) < 500

@@ -302,8 +302,7 @@ NEVER = {"pick_at_s", "release_at_s"}  # where negative
 def test_the_page_is_what_the_nodes_declare():
     """In a process of its own: the nodes' names and parameters are those of a user."""
     pytest.importorskip("mujoco", reason="the simulated Panda declares its parameters only with MuJoCo")
-    command = [sys.executable, ROOT / "docs" / "parameters_page.py"]
-    done = ran(command, env={**os.environ, "PYTHONPATH": PATH})
+    done = ran([sys.executable, ROOT / "docs" / "parameters_page.py"], env={**os.environ, "PYTHONPATH": PATH})
     assert done.stdout.splitlines() == PARAMETERS, "write it anew: python docs/parameters_page.py > docs/parameters.md"
 
 

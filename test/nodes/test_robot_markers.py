@@ -38,8 +38,7 @@ def markers(probe, nodes, script):
     heard: list[Any] = probe.listen(MarkerArray, f"{nodes.namespace}/panda_dynamics/robot_markers")
     # A node finds its publishers one by one; the first samples may go unheard.
     probe.until(lambda: publisher.publish(script.message(SAMPLE)) or heard, "markers")
-    found: list[Marker] = heard[-1].markers
-    return found
+    return heard[-1].markers
 
 
 def test_all_are_in_the_base_frame_with_the_samples_stamp(markers, script):

@@ -186,8 +186,7 @@ def test_topics_are_merged_in_order_of_time_with_their_qos(tmp_path):
         return [fast, bodies]
 
     # The second block has no message of the slow topic left.
-    file = write_topics(tmp_path / "bag", topics, [block(slice(0, 25)), block(slice(25, None))])
-    assert file.is_file()
+    assert write_topics(tmp_path / "bag", topics, [block(slice(0, 25)), block(slice(25, None))]).is_file()
     with Reader(tmp_path / "bag") as reader:
         read = [(connection.topic, time) for connection, time, _ in reader.messages()]
         offers = {c.topic: c.ext.offered_qos_profiles[0] for c in reader.connections}  # type: ignore[union-attr]

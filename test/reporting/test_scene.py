@@ -62,8 +62,7 @@ def test_the_arm_stays_the_same_shapes_and_only_its_frames_move(panda):
     """Who draws may send each of them once."""
     first, second = arm_scene(panda, Q), arm_scene(panda, Q + 0.1)
     for layer in ("arm", "com", "ee"):
-        pairs = zip(of_layer(first, layer), of_layer(second, layer), strict=True)
-        assert all(a is b for a, b in pairs)
+        assert all(a is b for a, b in zip(of_layer(first, layer), of_layer(second, layer), strict=True))
 
 
 def test_a_drive_is_green_at_rest_and_red_near_the_torque_limit_whatever_the_sign(panda):
@@ -77,8 +76,7 @@ def test_a_drive_is_green_at_rest_and_red_near_the_torque_limit_whatever_the_sig
 
 
 def test_payload_and_equivalent_box_are_where_the_payload_is(panda):
-    estimate = estimate_of(2.0)
-    scene = arm_scene(panda, Q, estimate)
+    scene = arm_scene(panda, Q, estimate_of(2.0))
     primitives = by_name(tuple(of_layer(scene, "payload")))
     expected = (panda.pose(Q) @ [*COM, 1.0])[:3]
     for name in ("com", "uncertainty", "box"):
@@ -100,8 +98,7 @@ def test_an_inertia_that_nobody_knows_has_no_box():
 def test_a_hand_does_not_hide_what_is_carried():
     in_doubt = estimate_of(1.0, 0.6)
     assert payload_primitives(in_doubt) == ()
-    touched = by_name(payload_primitives(replace(in_doubt, status=TOUCHED)))
-    assert "payload/mass" in touched
+    assert "payload/mass" in by_name(payload_primitives(replace(in_doubt, status=TOUCHED)))
     assert payload_primitives(replace(estimate_of(0.04, 0.6), status=TOUCHED)) == ()
 
 

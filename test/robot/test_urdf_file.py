@@ -279,8 +279,7 @@ def test_a_file_that_is_not_xml(tmp_path, content):
 def test_another_kind_of_xml_and_one_of_another_size(tmp_path):
     assert refused("<sdf/>", tmp_path) == "expected the XML element robot, got sdf"
     assert refused("<robot/>", tmp_path) == "expected 1 to 2000 links, got none"
-    many = robot(*(link(f"l{i}") for i in range(2001)))
-    assert refused(many, tmp_path) == "expected 1 to 2000 links, got 2001"
+    assert refused(robot(*(link(f"l{i}") for i in range(2001))), tmp_path) == "expected 1 to 2000 links, got 2001"
     assert "expected at most 16777216 bytes" in refused("<robot>" + " " * (16 << 20) + "</robot>", tmp_path)
 
 

@@ -34,8 +34,7 @@ TWO_PAUSES = ((7.0, 2.0), (14.0, 1.0))
 @pytest.mark.parametrize("pauses", [(), TWO_PAUSES])
 def test_velocity_and_acceleration_are_derivatives(motion, pauses):
     h = 1e-4
-    t = np.arange(0.0, 30.0, h)
-    q, dq, ddq = replace(motion, pauses=pauses)(t)
+    q, dq, ddq = replace(motion, pauses=pauses)(np.arange(0.0, 30.0, h))
     # Central differences: h^2/6 times a third derivative of up to ~30 rad/s^3, and rounding 1e-16/h; at the
     # three seams, where the third derivative jumps, h/4 times the jump.
     np.testing.assert_allclose((q[2:] - q[:-2]) / (2 * h), dq[1:-1], rtol=0.0, atol=1e-6)

@@ -78,8 +78,7 @@ def test_a_push_enters_through_the_jacobian_and_ends(panda):
 
 
 def test_picking_and_releasing_do_not_jump(panda):
-    payload = pdr.InertialParameters(3.0, PAYLOAD.com, 3.0 * PAYLOAD.inertia)
-    run, _ = lifting(ideal(panda), payload, 5.5, 1.5, 1.0)
+    run, _ = lifting(ideal(panda), pdr.InertialParameters(3.0, PAYLOAD.com, 3.0 * PAYLOAD.inertia), 5.5, 1.5, 1.0)
     # Weight of 30 N on light wrists with a rotor inertia of 0.2 kg m^2 accelerates by some 20 rad/s^2 at the most.
     assert np.abs(accelerations(run)).max() < 40.0
     for k in (5500, 7000):

@@ -104,8 +104,7 @@ def test_exponentials_of_expressions():
     x, a, b = sympy.symbols("x a b", real=True)
     turn = exp_twist(np.array([0, 0, 0, 0, 0, 1]), x)
     assert turn[:2, :2].tolist() == [[sympy.cos(x), -sympy.sin(x)], [sympy.sin(x), sympy.cos(x)]]
-    slide = exp_twist(np.array([a, 2, 0, 0, 0, 0]), x)
-    assert slide[:3, 3].tolist() == [a * x, 2 * x, 0]
+    assert exp_twist(np.array([a, 2, 0, 0, 0, 0]), x)[:3, 3].tolist() == [a * x, 2 * x, 0]
     general = exp_twist(np.array([0, 0, 0, a, 0, b]), x)
     want = numbers(exp_twist(np.array([0, 0, 0, 0.3, 0.0, -0.4]), 2.0))
     assert np.abs(substituted(general, {a: 0.3, b: -0.4, x: 2.0}) - want).max() < 1e-15  # rounding of sines
