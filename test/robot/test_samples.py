@@ -66,7 +66,6 @@ def test_unusable_samples_say_why(values, reason, message):
     with pytest.raises(SampleError, match=message) as caught:
         JointMapping(ARM).extract(ARM, *values)
     assert caught.value.reason == reason
-    assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
 
 
