@@ -594,12 +594,15 @@ class PayloadEstimator:
             difference = present.mean[THETA] - jump.mean[THETA]
             more = present.covariance[THETA, THETA] - jump.covariance[THETA, THETA]
             same = hypotheses.are_the_same(difference, more, prior / prior[0], hypotheses.START_ODDS)
-            is_other = same < 0.5 and change.age >= hypotheses.PASSED and change.kind != SHIFT
-            comes_slowly = change.rise > hypotheses.AT_ONCE or is_other or (change.kind == RELEASE and not is_past)
+            is_told = change.age >= hypotheses.PASSED and change.kind != SHIFT  # else the test says nothing
+            is_gradual = change.rise > hypotheses.AT_ONCE or (change.kind == RELEASE and not is_past)
+            comes_slowly = is_gradual or (is_told and same < 0.5)
             if comes_slowly:  # nobody knows how it came, what was learnt meanwhile is wrong, and more may follow
                 self._return_to(before)
                 self._flow_end = self._stamp + FLOW
                 state, _ = self._adopted(replace(change, state=present))
+            elif is_told:  # both answers count by their probability
+                state = self._adopted(replace(change, state=present))[0].mixed(state, same)
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)
             in_doubt = self._detector.lead < hypotheses.CLEAR or (change.kind == RELEASE and not is_back)

@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from panda_dynamics_ros import checks
-from panda_dynamics_ros.errors import PandaDynamicsError
+from panda_dynamics_ros.errors import ArgumentError, PandaDynamicsError
 from panda_dynamics_ros.nodes import conversions
 from panda_dynamics_ros.nodes.interface import LATCHED, declare_arm, every, fixed, publisher, serve, subscribe
 from panda_dynamics_ros.nodes.runner import run_node
@@ -50,6 +50,8 @@ class SimulatedPandaNode(Node):
         self._release_at = release_at if release_at >= 0.0 else math.inf
         cycle = fixed(self, "cycle_s", 24.0, "The schedule begins again after this time, s; 0: once.", 0.0, 1e6)
         self._cycle = cycle if cycle and release_at >= 0.0 else math.inf
+        if not self._pick_at < min(self._release_at, self._cycle):
+            raise ArgumentError(f"pick_at_s: expected less than release_at_s and cycle_s, got {self._pick_at:g}")
         words = "Subscribers to joint_states that the arm waits for before it moves."
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."

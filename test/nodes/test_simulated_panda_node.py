@@ -96,7 +96,14 @@ def test_pick_and_release(arm, panda):
     assert arm.truth[-1].inertia.m == 0.0
 
 
-def test_a_wrong_parameter_is_named(fresh):
-    fresh.start("simulated_panda", payload_com_m=[0.0, 0.0])
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("payload_com_m", [0.0, 0.0], "expected shape (3,), got (2,)"),
+        ("pick_at_s", 30.0, "expected less than release_at_s and cycle_s, got 30"),
+    ],
+)
+def test_a_wrong_parameter_is_named(fresh, name, value, words):
+    fresh.start("simulated_panda", **{name: value})
     assert fresh.wait("simulated_panda") == CANNOT_START
-    assert fresh.log("simulated_panda").splitlines()[-1] == "error: payload_com_m: expected shape (3,), got (2,)"
+    assert fresh.log("simulated_panda").splitlines()[-1] == f"error: {name}: {words}"
