@@ -135,10 +135,10 @@ def read_only(array: np.ndarray, kind: type = np.float64) -> np.ndarray:
 
 
 class Frozen:
-    """Copies and pickles are built anew: NumPy's own are no longer read-only."""
+    """Copies and pickles are built anew: NumPy's own are writeable. A subclass with another constructor has its own."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)  # type: ignore[arg-type]
 
 
 def freeze(value: Any, shapes: Mapping[str, tuple[int, ...]], owner: str = "") -> None:

@@ -143,8 +143,9 @@ def _opened(name: str, host: str) -> Any:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Within, in the main thread, Ctrl-C and SIGTERM end the process: a binding that connects lets no handler run."""
-    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    """Within, in the main thread, signals end the process: a binding that connects lets no handler run."""
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = ends if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     try:
         yield

@@ -21,7 +21,7 @@ UNUSUAL = (
     "dry friction of 6 % of the torque more", "motor currents with this friction", "torques 25 ms late",
     "torques behind a low-pass of 5 Hz",
 )  # fmt: skip
-"""Signals that the model of an arm's errors does not allow for; `--signals` has them."""
+"""Signals that `--signals` has and random work leaves out: most are outside of the model of an arm's errors."""
 NOTHING = InertialParameters.zero()
 
 

@@ -201,8 +201,8 @@ def _earlier_rows(table: Path, task: Task) -> dict[str, list[Row]]:
 def find_recordings(paths: Iterable[str | Path]) -> list[Source]:
     """The recordings at `paths`, in order of their names, each once, by the path that led to it first.
 
-    paths: files; folders, which are searched to the bottom, but for what `replay` has written there; and globs. A
-        folder with a metadata.yaml is one recording. Any other file that ends like a recording is one of its own.
+    paths: files; globs; and folders, which are searched to the bottom, but for hidden files and what `replay` has
+        written. A folder with a metadata.yaml is one recording. Any other file that ends like one is one of its own.
     Raises ArgumentError: there is nothing at a path.
     """
     found: dict[Path, Source] = {}

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: arguments without the program's name; those of the process where left out.
     Returns the exit code: 0, or 2 after an error in one line on standard error, 3 of `replay --strict`, 130 after
-        Ctrl-C, 141 where the reader of standard output went away.
+        Ctrl-C or SIGTERM, 141 where the reader of standard output went away.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as nodes/__init__.py does, for the same reason
     os.environ["MPLBACKEND"] = "agg"  # pictures go to files; a notebook's backend need not be installed here

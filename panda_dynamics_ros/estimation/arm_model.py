@@ -174,7 +174,11 @@ class ErrorColumns:
         self.shared, columns = self._links + EXTRA, len(self._tables) + OWN - 1
         self._terms, self._filters = np.zeros((2, robot.n, columns)), FilterState.at_rest(robot.n, columns)
         self.H = np.eye(robot.n, PARAMETERS + robot.n + self.shared + OWN * robot.n, PARAMETERS)  # [Y | 1 | A]
-        self.A = self.H[:, PARAMETERS + robot.n :]
+
+    @property
+    def A(self) -> FloatArray:
+        """The last columns of `H`; no attribute, which a copy of the estimator would have apart from it."""
+        return self.H[:, PARAMETERS + len(self.H) :]
 
     @property
     def size(self) -> int:
@@ -276,7 +280,7 @@ def follow_density(momentum, bias, w, steps, age, last, density):
 
     Second differences of white noise of variance r have the variance 6 r; those of the arm's motion are small.
 
-    momentum, bias: (N, n, 13), terms. density, last: in place.
+    momentum, bias: (N, n, 13), terms; w: rad/s, pole of the filters. density, last: in place.
     age: s, of the stream, which starts again where `steps` (N,) has a zero. last: (2, n), input and first difference.
     """
     for k in range(steps.shape[0]):
@@ -322,7 +326,7 @@ class Noise:
         self._turned, self._age, self._last, self._density = np.zeros(n), 0.0, np.zeros((2, n)), np.zeros(n)
 
     def measure(self, momentum: FloatArray, bias: FloatArray, pole: float, steps: FloatArray) -> None:
-        """Follow the noise of N terms (N, n, 13) of the filters. steps: (N,), s before each; 0: a stream starts."""
+        """Follow the noise of N samples by their terms (N, n, 13). steps: (N,), s before each; 0: a stream starts."""
         self._age = follow_density(momentum, bias, pole, steps, self._age, self._last, self._density)
 
     def enter(self, unexplained: FloatArray) -> None:

@@ -158,7 +158,8 @@ class ArmMonitor:
 
         External torques and contacts need no estimate: a program that has only these calls it without.
         """
-        stamps = checks.for_kernel(checks.exactly(np.atleast_1d(stamp), (np.size(stamp),), "stamp"))
+        stamps = np.atleast_1d(checks.for_kernel(checks.real_array(stamp, "stamp")))
+        checks.exactly(stamps, (stamps.size,), "stamp")
         q, dq, tau = link_side_sample(self.robot, q, dq, tau, len(stamps))
         external, residual, unexplained = np.empty((3, len(stamps), self.robot.n))
         found = ArmRows(external, residual, unexplained, [], [])

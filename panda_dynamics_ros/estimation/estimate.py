@@ -208,7 +208,7 @@ class PayloadSegment:
     """One payload, or none, between two changes.
 
     start, end: s, stamps of its onset and of the next one (or of the recording's first and last sample).
-    estimate: the last one; or that from all samples, whose status is "smoothed", or says why little is known.
+    estimate: the last one; or that from later samples, too, whose status is "smoothed", or says why little is known.
     motion_s: s in motion that the latter is from; nan for the former.
     """
 

@@ -438,7 +438,7 @@ class ChangeDetector:
     def _compare(
         self, slots: np.ndarray, L: FloatArray, v: FloatArray, chi: FloatArray, least: FloatArray, evidence: FloatArray
     ) -> bool:
-        """`log_bayes_factors`, with a force at what is carried among the contacts."""
+        """`log_bayes_factors`, with a force at what is carried among the contacts; whether no slot has any."""
         none = bool(log_bayes_factors(slots, L, v, chi, *self._variances, least, evidence))
         if not none and (slots := slots[(evidence[slots, 0] > 0.0) & (evidence[slots, 1] != 0.0)]).size:  # both compete
             of_force = force_evidence(L[slots, MOMENTS:, MOMENTS:], v[slots, MOMENTS:], self._force(), self._settled)

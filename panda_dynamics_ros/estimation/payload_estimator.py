@@ -424,7 +424,10 @@ class PayloadEstimator:
         return self._touch is not None or self._untouched is not None or self._detector.pending is not None
 
     def forget_past(self, count: int) -> None:
-        """Leave the first of `changes`, and the payloads before them, out of the state, while nothing is in doubt."""
+        """Leave the first of `changes`, and the payloads before them, out of the state, while nothing is in doubt.
+
+        A change that begins at this moment is found some hundredths of a second later.
+        """
         first, self._seen = self._first, (None, self._state)
         self._state = self._state.of(slice(0, first), slice(first + PARAMETERS * count, len(self._state.mean)))
         del self.changes[:count]
@@ -601,7 +604,7 @@ class PayloadEstimator:
                 self._return_to(before)
                 self._flow_end = self._stamp + FLOW
                 state, _ = self._adopted(replace(change, state=present))
-            elif is_told:  # both answers count by their probability
+            elif is_told and len(present.mean) == len(jump.mean):  # both answers count by their probability
                 state = self._adopted(replace(change, state=present))[0].mixed(state, same)
             # What unloads the arm at rest may push it up, unless it comes at once and leaves what was carried before.
             is_back = self._clock.still <= 0.0 or (is_past and not comes_slowly)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payloads of a whole recording, each from all samples: the estimator's offline counterpart.
+"""The payloads of a whole recording, each from later samples, too: the estimator's offline counterpart.
 
 It is the same filter, in which the payload before each change stays in the state. Payloads change little
 between changes, and the arm's errors are common to all of them, so that what is learnt later tells of them as well:
@@ -54,7 +54,8 @@ def smooth_payloads(
         clear = [k for k, change in enumerate(estimator.changes[: -MOST_CHANGES // 2]) if change.is_clear]
         if len(estimator.changes) > MOST_CHANGES and clear and not estimator.is_in_doubt:
             until = estimator.changes[clear[-1]].onset
-            found += [each for each in _segments(estimator, start, float(stamp[part][-1])) if each.end <= until]
+            segments = _segments(estimator, start, float(stamp[part][-1]))
+            found += [each for each in segments if each.start < until and each.end <= until]
             estimator.forget_past(clear[-1] + 1)
             start = until
     return (*found, *_segments(estimator, start, float(stamp[-1])))
@@ -63,7 +64,7 @@ def smooth_payloads(
 def _segments(estimator: PayloadEstimator, start: float, end: float) -> Iterator[PayloadSegment]:
     state, changes = _real_changes(estimator.final_state(), estimator.changes, estimator.options.prior_std)
     onsets = [start, *(max(change.onset, start) for change in changes)]
-    stamp, moved = np.transpose([(start, 0.0), *estimator.motion])  # no update without a sample that is used
+    stamp, moved = np.transpose(estimator.motion or [(start, 0.0)])  # no update without a sample that is used
     motion = np.diff(np.interp([*onsets, end], stamp, np.cumsum(moved)))
     for since, until, motion_s, place in zip(onsets, [*onsets[1:], end], motion, _places(state, changes), strict=True):
         payload = estimator.carried(state, place)

@@ -48,16 +48,17 @@ class SimulatedPandaNode(Node):
         self._pick_at = fixed(self, "pick_at_s", 8.0, "When the payload is picked up, s after the start; < 0: never.")
         release_at = fixed(self, "release_at_s", 18.0, "When it is put down, s after the start; < 0: never.")
         self._release_at = release_at if release_at >= 0.0 else math.inf
-        cycle = fixed(self, "cycle_s", 24.0, "The schedule begins again after this time, s; 0: once.", 0.0, 1e6)
+        words = "The schedule begins again after this time, s; 0, or without a release: once."
+        cycle = fixed(self, "cycle_s", 24.0, words, 0.0, 1e6)
         self._cycle = cycle if cycle and release_at >= 0.0 else math.inf
-        if not self._pick_at < min(self._release_at, self._cycle):
-            raise ArgumentError(f"pick_at_s: expected less than release_at_s and cycle_s, got {self._pick_at:g}")
         words = "Subscribers to joint_states that the arm waits for before it moves."
         self._awaited = fixed(self, "wait_for_subscribers", 0, words, 0, 100)
         words = "Stand still and move by ~/joint_trajectory, as under a joint_trajectory_controller; no schedule."
         follows = fixed(self, "follow_trajectories", False, words)
         self._payload = payload_cube(mass, checks.exactly(com, (3,), "payload_com_m"))
         self._manual = follows or self._pick_at < 0.0
+        if not self._manual and not self._pick_at < min(self._release_at, self._cycle):
+            raise ArgumentError(f"pick_at_s: expected less than release_at_s and cycle_s, got {self._pick_at:g}")
         prefix = f"{arm_prefix.rstrip('_')}_" if arm_prefix else ""
         names = self._names = [prefix + name for name in robot.joint_names]
         self._all_names = [*(names[0].removesuffix("joint1") + finger for finger in FINGERS), *names]

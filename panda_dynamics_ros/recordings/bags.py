@@ -196,12 +196,13 @@ def _open_recording(path: Path) -> list[BagFile]:
 
 def _found_files(folder: Path) -> list[Path]:
     """The storage files of a folder, part 2 before part 10."""
+    bags = (file for file in folder.iterdir() if file.name[0] != "." and file.name.lower().endswith(STORAGES))
     found = sorted(
-        (f for f in folder.glob("[!.]*") if f.name.lower().endswith(STORAGES) and f.is_file() and f.stat().st_size),
+        (file for file in bags if file.is_file() and file.stat().st_size),
         key=lambda file: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)],
     )
     if not found:
-        raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files")
+        raise DataError(f"{folder}: {EXPECTED}, got a folder without .db3 or .mcap files that hold anything")
     if len({file.name.lower().endswith(MCAP) for file in found}) > 1:
         names = ", ".join(file.name for file in found)
         raise DataError(f"{folder}: expected files of one recording, got {names}: name the one to read")

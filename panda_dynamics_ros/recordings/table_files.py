@@ -107,7 +107,7 @@ def take(field: str, terms: tuple[Term, ...], columns: list[list[str]], table: M
     total: FloatArray = np.zeros(1)
     for term, names in zip(terms, columns, strict=True):
         values = np.concatenate([table[name] for name in names], axis=1)[:, term.entries]
-        whole = term.unit == DURATION and not np.nan_to_num(values % 1.0).any()
+        whole = term.unit == DURATION and not (values[np.isfinite(values)] % 1.0).any()
         total = total + values * (1e-3 if whole else _UNITS[field][term.unit])
     return total
 
@@ -325,10 +325,13 @@ def _array(column: Any) -> Any:
     lengths = {len(cell) for cell in column if cell.is_valid}
     if len(lengths) != 1:
         return np.zeros((0, 0, 0))
-    rows = np.full((len(column), lengths.pop()), np.nan)
     flat, there = (each.to_numpy(zero_copy_only=False) for each in (column.flatten(), column.is_valid()))
-    rows[there] = flat.reshape(-1, rows.shape[1])
-    return rows
+    rows = flat.reshape(there.sum(), lengths.pop())
+    if there.all():
+        return rows
+    whole = np.full((len(there), rows.shape[1]), np.nan)
+    whole[there] = rows
+    return whole
 
 
 def _of_arrays(path: Path, arrays: Mapping[str, Any]) -> Table:

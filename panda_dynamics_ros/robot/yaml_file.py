@@ -2,6 +2,7 @@
 """Robots and end effectors by name or path: the libraries, and users' own files; arms as YAML, read and written."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, fields, replace
@@ -117,8 +118,10 @@ class _PlainLoader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError(f"the alias *{self.peek_event().anchor:.60}: write its value out")
         node = super().compose_node(parent, index)
-        if isinstance(node, yaml.MappingNode) and len({str(key.value) for key, _ in node.value}) < len(node.value):
-            raise yaml.YAMLError(f"a key twice in one mapping,{node.start_mark}")
+        if isinstance(node, yaml.MappingNode):
+            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+            if twice := [key for key, count in keys.items() if count > 1]:
+                raise yaml.YAMLError(f"the key {twice[0]:.60} twice,{node.start_mark}")
         if isinstance(node, yaml.ScalarNode) and not node.tag.endswith(":str") and len(node.value) > LONGEST_NUMBER:
             raise yaml.YAMLError(f"a number of more than {LONGEST_NUMBER} characters")
         return node

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -90,7 +91,11 @@ def test_after_silence_the_estimate_goes_on(panda, jump):
     motion = sinusoids(4.0, rate=200.0)
     estimator, (*_, before) = followed(panda, motion, torques(panda, motion, PAYLOAD))
     again = sinusoids(2.0, rate=200.0, start=motion.stamp[-1] + jump)
-    estimates = fed(estimator, again, torques(panda, again, PAYLOAD))
+    copied, estimates = copy.deepcopy(estimator), fed(estimator, again, torques(panda, again, PAYLOAD))
+    np.testing.assert_array_equal(
+        [each.vector for each in fed(copied, again, torques(panda, again, PAYLOAD))],
+        [each.vector for each in estimates],
+    )
     assert not kinds(estimates)
     assert estimator.counts.gaps == 1
     assert abs(estimates[-1].mass - before.mass) < before.std[0]

@@ -105,7 +105,7 @@ def test_a_malformed_description_names_the_file_and_the_key(how, panda_content, 
     [
         ("", "description: expected keys with values, got None"),
         ("{}", "description: expected the key name, got no key"),
-        ("name: a\nname: b", "expected YAML, got: a key twice in one mapping"),
+        ("name: a\nname: b", "expected YAML, got: the key name twice"),
         ("name: [unclosed", "expected YAML, got: while parsing a flow sequence"),
         ("name: !!python/object:os.system {}", "expected YAML, got: could not determine a constructor"),
     ],
