@@ -36,19 +36,19 @@ def test_an_unfamiliar_arm_is_learnt_and_its_payload_found(panda, seed):
 
 
 @some(("joint", "gain"), [(None, 0.03), (2, 0.05), (4, 0.05), (None, -0.03), (3, -0.05), (6, 0.15)], 3)
-@some("seed", range(2))
-def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain, seed):
+def test_a_gain_of_the_torques_is_in_the_interval_or_named(panda, joint, gain):
     """Of all joints or of one, up to twice what the model expects, and three times at one that hardly carries; unloaded
     it looks like a mass behind the flange, which the pick then is not added to."""
-    motion, factor = sinusoids(12.0, rate=250.0), np.ones(7)
+    motion, factor, outside = sinusoids(12.0, rate=250.0), np.ones(7), []
     factor[slice(None) if joint is None else joint - 1] += gain
-    tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(seed))
-    _, estimates = followed(panda, motion, tau)
-    assert kinds(estimates) == ["pick"]
-    late = [each for each in estimates if each.stamp > 8.0]
-    outside = [abs(each.mass - PAYLOAD.mass) > 1.96 * each.std[0] and not each.problem for each in late]
-    assert np.mean(outside) < 0.15  # of one recording, whose errors last
-    assert late[-1].std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
+    for seed in range(4):
+        tau = factor * carried(panda, motion, 6.0) + coloured(panda, motion.stamp, np.random.default_rng(seed))
+        _, estimates = followed(panda, motion, tau)
+        assert kinds(estimates) == ["pick"]
+        late = [each for each in estimates if each.stamp > 8.0]
+        outside += [abs(each.mass - PAYLOAD.mass) > 1.96 * each.std[0] and not each.problem for each in late]
+        assert late[-1].std[0] < 0.06 + 1.3 * abs(gain) * PAYLOAD.mass  # wide where it has to be
+    assert np.mean(outside) < 0.08  # of four recordings, whose errors last; 0.02 of all
 
 
 @pytest.mark.slow
