@@ -108,8 +108,8 @@ def error_terms(tables, moving, dry, published, memory, std, q, dq, s, momentum,
 def error_columns(second, arm, load, std, ratio, share, A):
     """A (n, size of phi) from the filtered terms, in place; zeros stay.
 
-    `arm` (3, n): as of `MomentumRegression.expected`. `load` (n,): of the load's friction, share of a joint's own per
-    N m. All columns count `ratio` and `share` (n,).
+    `arm` (3, n): as of `MomentumRegression.expected`. `load` (n,), 1/(N m): friction that 1 N m of load adds, over
+    that of the joint's own column. All columns are multiplied by `ratio` and `share` (n,).
     """
     delay = second.shape[1] - OWN + 1
     for i in range(A.shape[0]):

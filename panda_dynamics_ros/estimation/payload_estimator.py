@@ -428,8 +428,8 @@ class PayloadEstimator:
 
         A change that begins at this moment is found some hundredths of a second later.
         """
-        first, self._seen = self._first, (None, self._state)
-        self._state = self._state.of(slice(0, first), slice(first + PARAMETERS * count, len(self._state.mean)))
+        first, end = self._first, len(self._state.mean)
+        self._state = self._state.of(slice(0, first), slice(first + PARAMETERS * count, end))
         del self.changes[:count]
         self._detector.restart()
 

@@ -219,7 +219,7 @@ class MomentumRegression:
         self.filtered = self.filters.second
 
     def expected(self, theta: FloatArray) -> FloatArray:
-        """(3, n), filtered: torques that the description expects, N m; rates with a payload's, N m/s; amounts, N m."""
+        """(3, n), filtered: what the description expects, N m; with a payload, its rates, N m/s, and amounts, N m."""
         torques, late = self.filtered[:, TORQUE] - self.filtered[:, ARM], self.filters.middle - self.filtered
         rates = self.pole * (late[:, TORQUE] - late[:, ARM] + late[:, :ARM] @ theta)
         return np.array((torques, rates, np.abs(torques + self.filtered[:, :ARM] @ theta)))
